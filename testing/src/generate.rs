@@ -341,7 +341,11 @@ impl Generator<'_> {
         if !summed.is_empty() && self.rng.percent(25) {
             rhs = Tree::Reduce(self.monoid(), self.pick(&summed), Box::new(rhs));
         }
-        let combines = if self.rng.percent(20) { Some(self.monoid()) } else { None };
+        let place = self.place_of(&summed);
+        if let Some((monoid, var)) = place {
+            rhs = Tree::Reduce(monoid, var, Box::new(rhs));
+        }
+        let combines = if place.is_none() && self.rng.percent(20) { Some(self.monoid()) } else { None };
         let adds = combines.is_some();
         // A pruned result may have a value everywhere, and room is made for all of it.
         let is_far = self.sketch.sizes.iter().any(|size| *size >= FAR);
@@ -349,7 +353,7 @@ impl Generator<'_> {
             rhs = Tree::Unary(UnaryFn::Prune, Box::new(rhs));
         }
         let given = adds && self.rng.percent(50);
-        let dtype = if given || self.rng.percent(15) { Some(self.dtype()) } else { None };
+        let dtype = if given || (place.is_none() && self.rng.percent(15)) { Some(self.dtype()) } else { None };
         let name = format!("R{}", self.sketch.statements.len());
         let result = self.tensor(name, &vars, dtype, given, false);
         if given {
@@ -358,6 +362,17 @@ impl Generator<'_> {
             *fill = fill.or(dtype.map(Scalar::zero));
         }
         self.sketch.statements.push(Statement { result, vars, combines, rhs });
+    }
+
+    /// Now and then, that the place of the least or greatest value over one of some variables is asked for. Complex numbers have no order,
+    /// and places that are far apart are not all looked at.
+    fn place_of(&mut self, summed: &[usize]) -> Option<(Monoid, usize)> {
+        let is_far = self.sketch.sizes.iter().any(|size| *size >= FAR);
+        if summed.is_empty() || is_far || self.dtype.is_none_or(DType::is_complex) || !self.rng.percent(8) {
+            return None;
+        }
+        let monoid = Monoid::of(self.pick(&[BinaryFn::ArgMin, BinaryFn::ArgMax]))?;
+        Some((monoid, self.pick(summed)))
     }
 
     /// Sums, mostly. Which value `any` gives is open, but on truth values.

@@ -478,6 +478,7 @@ fn term(expr: &Expr) -> Term {
         ExprKind::Cast(a) => Node::Cast(Box::new(term(a))),
         ExprKind::Reduce(monoid, vars, body) => {
             let reduce = |body, &var: &VarId| sums::reduce(monoid.function(), body, var, true);
+            let body = body.as_at().map_or(&**body, |(value, _)| value);
             return vars.iter().rev().fold(term(body), reduce);
         }
     };

@@ -24,9 +24,9 @@ use length::LENGTH;
 use text::{
     ABS, ALLOCATE, ATOMIC, BIT, COUNT_ONES, DIV_SIGNED, DIV_UNSIGNED, ELEMENTS, FROM_BF16, FROM_F16, GNU, GROW,
     JOIN_PARTS, JOIN_SHIFTED, LOWER_BOUND, MAKE, MARKS, MAX_INTEGER, MAX_REAL, MEMORY, MIN_INTEGER, MIN_REAL, NEG, OMP,
-    PART, PLACE_PARTS, POW, POW_NEGATIVE, PREFETCH, RANK, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED, SHIFT,
-    SIGN_INTEGER, SIGN_REAL, SORT_COMBINE, SORT_MARKED, SORT_ORDER, TAKE, TO_BF16, TO_F16, TO_INTEGER, TRAILING_ZEROS,
-    UNPACK, VERSIONS, WRAPPING,
+    PART, PLACE_PARTS, POW, POW_NEGATIVE, PREFETCH, RAISED, RANK, RELEASE, RELEASE_PARTS, REM_SIGNED, REM_UNSIGNED,
+    SHIFT, SIGN_INTEGER, SIGN_REAL, SORT_COMBINE, SORT_MARKED, SORT_ORDER, TAKE, TO_BF16, TO_F16, TO_INTEGER,
+    TRAILING_ZEROS, UNPACK, VERSIONS, WRAPPING,
 };
 
 /// A function of the printed file; the order is the order in the file, so a helper comes after those it calls.
@@ -90,6 +90,8 @@ pub enum Helper {
     Marks,
     /// A number that threads share out among themselves.
     Take,
+    /// A flag that threads raise.
+    Raised,
     /// Elements brought near.
     Prefetch,
     /// The description of an array's memory.
@@ -153,6 +155,7 @@ impl Helper {
             Helper::Unpack => "lac_unpack".to_string(),
             Helper::Marks => "lac_marks".to_string(),
             Helper::Take => "lac_take".to_string(),
+            Helper::Raised => "lac_raised".to_string(),
             Helper::Prefetch => "lac_prefetch".to_string(),
             Helper::Memory => "lac_memory".to_string(),
             Helper::Release => "lac_release".to_string(),
@@ -176,7 +179,7 @@ impl Helper {
             Helper::Atomic(BinaryOp::Min, ty) => vec![Helper::Omp, Helper::Min(ty)],
             Helper::Atomic(BinaryOp::Max, ty) => vec![Helper::Omp, Helper::Max(ty)],
             Helper::Atomic(BinaryOp::Add, ty) => vec![Helper::Omp, Helper::Add(ty)],
-            Helper::Atomic(..) | Helper::Take => vec![Helper::Omp],
+            Helper::Atomic(..) | Helper::Take | Helper::Raised => vec![Helper::Omp],
             Helper::Allocate => vec![Helper::Memory, Helper::Release],
             Helper::Grow => vec![Helper::Memory],
             Helper::ReleaseParts => vec![Helper::Part, Helper::Release],
@@ -235,6 +238,7 @@ impl Helper {
             Helper::Unpack => UNPACK.to_string(),
             Helper::Marks => MARKS.to_string(),
             Helper::Take => TAKE.to_string(),
+            Helper::Raised => RAISED.to_string(),
             Helper::Prefetch => PREFETCH.to_string(),
             Helper::Memory => MEMORY.to_string(),
             Helper::Release => RELEASE.to_string(),

@@ -449,6 +449,13 @@ impl KernelPrinter<'_> {
                     None => self.line(format_args!("{call};")),
                 }
             }
+            (Callee::Raised, [_]) => {
+                self.directives = true;
+                let raised = self.helpers.name(Helper::Raised);
+                if let Some(var) = result {
+                    self.define(var, &format!("{raised}({})", names[0]));
+                }
+            }
             (Callee::Length, &[array]) => self.length(array, result),
             (Callee::SortMarked, [_, _]) => {
                 self.uses_runtime = true;

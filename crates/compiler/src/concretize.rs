@@ -18,6 +18,8 @@
 //! is added to it: its producer adds into the result (the second line with a dense `C` is
 //! `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The statement is split into its additive terms for that.
 //!
+//! A reduction that may end early (`y(i) or= A(i,j)`) is formed in a variable all the same, which its loops can ask.
+//!
 //! Papers: Kjolstad et al. 2017, §3 (index variables to loops); Kjolstad et al. 2019, §3-4 (where statements, and when
 //! a workspace is needed).
 
@@ -163,7 +165,12 @@ impl Writer<'_> {
             let parts: (Vec<Expr>, Vec<Expr>) = terms.partition(|term| self.scatters(lhs, monoid, term));
             (!parts.0.is_empty()).then_some((monoid, parts))
         });
-        let Some((monoid, (scattered, kept))) = parted else { return self.nest(lhs, op, rhs, &lhs.vars) };
+        let Some((monoid, (scattered, kept))) = parted else {
+            return match self.may_end_early(lhs, op, rhs) {
+                true => self.nest_from(lhs, op, rhs.clone(), &self.sorted(&lhs.vars), 0),
+                false => self.nest(lhs, op, rhs, &lhs.vars),
+            };
+        };
         let outer = self.sorted(&lhs.vars);
         let first = scattered.iter().chain(&kept).map(|term| self.first_summed(term)).min().unwrap_or(0);
         let shared = outer.iter().take_while(|var| self.turn(**var) < first).count();
@@ -183,10 +190,21 @@ impl Writer<'_> {
         Stmt::foralls(shared, body)
     }
 
+    /// True if values are combined with the result by a reduction that comes to a value which nothing changes any more, and that is
+    /// inside of all loops over the result: it is formed in a variable first, which its loops can ask.
+    fn may_end_early(&self, lhs: &Access, op: AssignOp, rhs: &Expr) -> bool {
+        let ends = |monoid: Monoid| monoid.terminal(rhs.dtype).is_some() || monoid.keeps_first();
+        let first = self.first_summed(rhs);
+        let reduces =
+            matches!((op, &rhs.kind), (AssignOp::Reduce(own), ExprKind::Reduce(monoid, ..)) if own == *monoid);
+        reduces && op.monoid().is_some_and(ends) && lhs.vars.iter().all(|var| self.turn(*var) < first)
+    }
+
     /// True if a term is a reduction over a variable that comes before one of the result's, and can be combined into the result in
     /// that order: it has all of the result's variables, and no conversion stands between.
     fn scatters(&self, lhs: &Access, monoid: Monoid, term: &Expr) -> bool {
-        if !matches!(term.kind, ExprKind::Reduce(own, ..) if own == monoid) {
+        // A result has no room for the values beside indices.
+        if !matches!(term.kind, ExprKind::Reduce(own, ..) if own == monoid) || monoid.compared().is_some() {
             return false;
         }
         let (free, first) = (term.free_vars(), self.first_summed(term));

@@ -148,6 +148,9 @@ pub fn binary<A: Arithmetic>(at: &mut A, function: BinaryFn, a: A::Value, b: A::
             let is_some = at.compare(CompareOp::Ne, a, zero);
             return at.select(is_some, a, b);
         }
+        // The value beside an index, and those of two of them, are the business of accumulators.
+        BinaryFn::At => return b,
+        BinaryFn::ArgMin | BinaryFn::ArgMax => return a,
         BinaryFn::Add => BinaryOp::Add,
         BinaryFn::Sub => BinaryOp::Sub,
         BinaryFn::Mul => BinaryOp::Mul,

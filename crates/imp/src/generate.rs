@@ -27,6 +27,7 @@ use crate::memory::{ArrayData, Memory};
 
 mod expr;
 mod loops;
+mod search;
 mod stmt;
 
 /// The length of all arrays that are not grown, a power of two.

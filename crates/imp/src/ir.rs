@@ -43,9 +43,9 @@
 //! ends, however it ends. `Bool` arrays hold one byte an element, 0 or 1.
 //!
 //! **Loops.** [`Stmt::For`] evaluates its bounds once; the counter takes `begin, begin+1, ..` while it is below `end`.
-//! [`Stmt::Break`] leaves the innermost `While`. The kind of a loop says how it may be run:
+//! [`Stmt::Break`] leaves the innermost loop, which is a `While` or a serial `For`. The kind of a loop says how it may be run:
 //!
-//! - *Serial*: one iteration after the other, in order.
+//! - *Serial*: one iteration after the other, in order, up to the one that leaves the loop, if any does.
 //! - *Parallel*: iterations in any order, at the same time on several threads; each is meant to be a large piece of
 //!   work. A variable declared outside is read and not assigned to. A local array that is allocated, grown or deposited
 //!   in the body is the iteration's own: it is used nowhere else, has no memory when the iteration begins, and is
@@ -54,7 +54,8 @@
 //!   except that several may combine with the same element by [`Stmt::Atomic`] of one operation, which none of them
 //!   loads or stores otherwise. If one fails, the kernel ends with its status; others may have run or not. A parallel
 //!   loop inside another runs serially. Iterations can share numbers out among themselves ([`Callee::Take`]): so what
-//!   is worth making once for each thread, and not for each piece of work, is made by an iteration that takes many pieces.
+//!   is worth making once for each thread, and not for each piece of work, is made by an iteration that takes many pieces. They can
+//!   tell each other that there is nothing left to do ([`Callee::Raised`]).
 //! - *Vector*: as serial, but a back end may run up to `width` neighboring iterations (0: as many as suit the machine)
 //!   at once, statement by statement. No iteration may store or assign what another one loads, stores, reads or
 //!   assigns, except for reductions: a variable declared outside that the body uses in statements `v = v op e` of one
@@ -306,7 +307,7 @@ pub enum Stmt {
         /// The statements of the body.
         body: Block,
     },
-    /// Leaves the innermost `while` (not across a `for`). `break;`
+    /// Leaves the innermost loop, a `while` or a serial `for` (not across a loop of another kind). `break;`
     Break,
     /// `if c { .. } else { .. }`
     If {
@@ -444,6 +445,10 @@ pub enum Callee {
     /// otherwise. What an iteration does after it takes a number may be done at the same time as what it did before, but for
     /// its own variables and arrays: it must not depend on which iteration takes which numbers.
     Take,
+    /// `raised(a) -> I64`: 1 if the first element of `a` (`Bool`) is true, else 0. Iterations of a parallel loop may raise such a
+    /// flag by `atomic a[0] |= true`, and use the array in no other way. Where one of them does so at the same time, the result is
+    /// either: what the loop computes must not depend on it, but for how soon it is done.
+    Raised,
     /// `length(a) -> I64`: how many elements of a parameter the caller says that there are, which may be more than there
     /// are; not in a parallel loop. Fails with `WrongType` where the caller says that they are of another type, and with
     /// `TooShort` where it says that there are some but gives no memory. (The interpreter's callers say what is.)

@@ -6,7 +6,8 @@
 
 use lacunar_formats::{DType, Kind};
 
-use crate::ir::{Callee, Expr, ExprId, Status, Stmt, VarId};
+use crate::arith;
+use crate::ir::{Callee, Const, Expr, ExprId, Status, Stmt, VarId};
 
 /// Operations on one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -341,6 +342,28 @@ impl BinaryOp {
         self.is_atomic() || matches!(self, BinaryOp::Mul)
     }
 
+    /// The value `c` of a type for which `c op x` is `c`, whatever `x` is: a reduction that has come to it may stop.
+    ///
+    /// ```
+    /// use lacunar_formats::DType;
+    /// use lacunar_imp::{BinaryOp, Const};
+    /// assert_eq!(BinaryOp::Or.terminal(DType::Bool), Some(Const::bool(true)));
+    /// assert_eq!(BinaryOp::Min.terminal(DType::U8), Some(Const::int(DType::U8, 0)));
+    /// // A minimum of real numbers is not a number if one of them is not.
+    /// assert_eq!(BinaryOp::Min.terminal(DType::F64), None);
+    /// ```
+    pub fn terminal(self, ty: DType) -> Option<Const> {
+        match (self, ty.kind()) {
+            (BinaryOp::Add | BinaryOp::Max | BinaryOp::Or, Kind::Bool) => Some(Const::bool(true)),
+            (BinaryOp::Mul | BinaryOp::Min | BinaryOp::And, Kind::Bool) => Some(Const::bool(false)),
+            (BinaryOp::And, Kind::Signed | Kind::Unsigned) => Some(Const::zero(ty)),
+            (BinaryOp::Or, Kind::Signed | Kind::Unsigned) => Some(arith::wrap(ty, u64::MAX)),
+            (BinaryOp::Min, Kind::Signed | Kind::Unsigned) => Const::lowest(ty),
+            (BinaryOp::Max, Kind::Signed | Kind::Unsigned) => Const::highest(ty),
+            _ => None,
+        }
+    }
+
     /// True if an element can be combined with a value by it indivisibly.
     pub const fn is_atomic(self) -> bool {
         matches!(self, BinaryOp::Add | BinaryOp::Min | BinaryOp::Max | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor)
@@ -411,13 +434,14 @@ impl WordOp {
 
 impl Callee {
     /// Every function of the runtime.
-    pub const ALL: [Callee; 7] = [
+    pub const ALL: [Callee; 8] = [
         Callee::LowerBound,
         Callee::SortMarked,
         Callee::SortCombine,
         Callee::Unpack,
         Callee::Marks,
         Callee::Take,
+        Callee::Raised,
         Callee::Length,
     ];
 
@@ -430,6 +454,7 @@ impl Callee {
             Callee::Unpack => "unpack",
             Callee::Marks => "marks",
             Callee::Take => "take",
+            Callee::Raised => "raised",
             Callee::Length => "length",
         }
     }

@@ -14,7 +14,7 @@
 //!
 //! *Statements.* Values have the type of the variable or element that they are put into, indices and bounds are `I64`, conditions
 //! `Bool`. Input arrays are not written; only local ones and lists of parts are allocated, only local and grown ones grow. `break`
-//! stands in a `while`, not across a `for`. A call passes what its callee takes. Blocks nest no deeper than [`MAX_NESTING`].
+//! stands in a `while` or a serial `for`, not across another loop. A call passes what its callee takes. Blocks nest no deeper than [`MAX_NESTING`].
 //!
 //! *Parallel loops.* A variable from outside is not assigned to. A local array that gets memory in the loop is used in
 //! it only, and gets memory nowhere else; other arrays and lists get none. Lists of parts are allocated and collected
@@ -134,7 +134,7 @@ pub enum Rule {
     AllocRole,
     #[error("only local and grown arrays grow")]
     GrowRole,
-    #[error("a break must stand in a while loop, not across a for loop")]
+    #[error("a break must stand in a while loop or a serial for loop, not across another one")]
     StrayBreak,
     #[error("the call does not pass what the callee takes")]
     CallSignature,
@@ -316,7 +316,10 @@ impl Verifier<'_> {
                 self.condition(stmt, *cond)?;
                 self.in_loop(Loop::While, body, depth)
             }
-            Stmt::Break => self.require(stmt, Rule::StrayBreak, self.loops.last() == Some(&Loop::While)),
+            Stmt::Break => {
+                let leaves = matches!(self.loops.last(), Some(Loop::While | Loop::For(LoopKind::Serial)));
+                self.require(stmt, Rule::StrayBreak, leaves)
+            }
             Stmt::If { cond, then, otherwise } => {
                 self.condition(stmt, *cond)?;
                 self.block(then, depth + 1)?;
@@ -413,6 +416,7 @@ impl Verifier<'_> {
             }
             (Callee::Marks, &[a, at]) => elem(a) == Some(DType::Bool) && index(at),
             (Callee::Take, &[a]) => elem(a) == Some(DType::I64) && written(a),
+            (Callee::Raised, &[a]) => elem(a) == Some(DType::Bool),
             (Callee::Length, &[a]) => {
                 self.parallel.is_empty() && array(a).is_some_and(|array| array.role.is_parameter())
             }

@@ -2,7 +2,36 @@
 //!
 //! In `for i in 0 .. n { t = t + i; y[i] += t; }` the block changes the variables `i` and `t` and the array `y`.
 
-use crate::ir::{Arg, ArrayId, ArrayRole, Block, Callee, Expr, ExprId, Function, Stmt, VarId};
+use lacunar_formats::DType;
+
+use crate::ir::{Arg, ArrayId, ArrayRole, Block, Callee, Expr, ExprId, Function, Stmt, Var, VarId};
+
+/// The number of blocks inside each other in a block, itself included.
+pub(crate) fn nesting(block: &Block) -> usize {
+    block.iter().flat_map(blocks).map(nesting).max().unwrap_or(0) + 1
+}
+
+/// The names that are taken in a function.
+pub(crate) struct Names(rustc_hash::FxHashSet<String>);
+
+impl Names {
+    /// Those of a function.
+    pub(crate) fn of(function: &Function) -> Names {
+        let names = function.arrays.iter().map(|(_, array)| array.name.clone());
+        Names(names.chain(function.vars.iter().map(|(_, var)| var.name.clone())).collect())
+    }
+
+    /// A new variable, with a name as wanted or one like it.
+    pub(crate) fn variable(&mut self, function: &mut Function, wanted: &str, ty: DType, mutable: bool) -> VarId {
+        let mut name = wanted.to_string();
+        let mut count = 1;
+        while !self.0.insert(name.clone()) {
+            count += 1;
+            name = format!("{wanted}_{count}");
+        }
+        function.vars.push(Var { name, ty, mutable })
+    }
+}
 
 /// The blocks directly in a statement.
 pub(crate) fn blocks(stmt: &Stmt) -> impl Iterator<Item = &Block> {
@@ -28,6 +57,15 @@ pub(crate) fn blocks_mut(stmt: &mut Stmt) -> impl Iterator<Item = &mut Block> {
 pub(crate) fn visit(stmt: &Stmt, look: &mut impl FnMut(&Stmt)) {
     look(stmt);
     blocks(stmt).flatten().for_each(|inner| visit(inner, look));
+}
+
+/// True if a statement of a block may leave the loop that the block is the body of.
+pub(crate) fn leaves(block: &[Stmt]) -> bool {
+    block.iter().any(|stmt| match stmt {
+        Stmt::Break => true,
+        Stmt::If { then, otherwise, .. } => leaves(then) || leaves(otherwise),
+        _ => false,
+    })
 }
 
 /// The expressions of a statement itself, not of the blocks in it.

@@ -286,10 +286,18 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             };
             let mut plan = plan.clone();
             plan.notes.extend(notes);
+            plan.notes.extend(left_early(&function));
             steps.push(Step { statement: number, plan, interface, function, phase, lowering, code });
         }
     }
     Ok(Compiled { program, steps, trace, machine })
+}
+
+/// The note on the loops of a function that end before their last iteration.
+fn left_early(function: &Function) -> Option<String> {
+    let left = lacunar_imp::passes::left_early(function);
+    let names: Vec<String> = left.into_iter().map(|var| format!("`{}`", function.vars[var].name)).collect();
+    (!names.is_empty()).then(|| format!("loops are left as soon as nothing changes {} any more", names.join(", ")))
 }
 
 /// Prints the stages that a plan shows.

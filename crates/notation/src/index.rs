@@ -303,6 +303,19 @@ impl Expr {
         Expr { kind: ExprKind::Binary(function, Box::new(a), Box::new(b)), dtype, span }
     }
 
+    /// An index beside the value that it is the index of: the term of `argmin` and `argmax`.
+    pub fn at(value: Expr, index: Expr) -> Expr {
+        Expr::binary(BinaryFn::At, value, index, DType::I64)
+    }
+
+    /// The value and the index of such a term.
+    pub fn as_at(&self) -> Option<(&Expr, &Expr)> {
+        match &self.kind {
+            ExprKind::Binary(BinaryFn::At, value, index) => Some((value, index)),
+            _ => None,
+        }
+    }
+
     /// `select(condition, a, b)`, of two values of one type.
     pub fn select(condition: Expr, a: Expr, b: Expr) -> Expr {
         let (dtype, span) = (a.dtype, condition.span.to(b.span));

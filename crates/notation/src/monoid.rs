@@ -10,6 +10,11 @@
 //! product       an operation that distributes over it: factors leave the reduction     * over sums, + over minima, and over or
 //! ```
 //!
+//! The operation of `argmin` and `argmax` is one of pairs, an index and the value that it is the index of: of two pairs it keeps that
+//! with the less (greater) value, and of equal values that with the smaller index. NaN is neither less nor greater and never kept.
+//! The pair of -1 and the identity of `min` (`max`) leaves every other as it is. Expressions name the index alone
+//! ([`BinaryFn::At`]), so that the reduction is one of numbers of type `i64` for all but accumulators ([`Monoid::compared`]).
+//!
 //! A reduction over nothing is absent. Papers: Henry et al., *Compilation of Sparse Array Programming Models* (OOPSLA 2021), §3
 //! (declared properties); Kepner et al., *Mathematical Foundations of the GraphBLAS* (HPEC 2016), §III (semirings).
 //!
@@ -40,6 +45,8 @@ const MONOIDS: &[(BinaryFn, &str, &str, &[&str])] = &[
     (BinaryFn::Or, "or", "or=", &["|=", "bitwise_or="]),
     (BinaryFn::Xor, "xor", "xor=", &["^=", "bitwise_xor="]),
     (BinaryFn::Any, "any", "any=", &[]),
+    (BinaryFn::ArgMin, "argmin", "argmin=", &[]),
+    (BinaryFn::ArgMax, "argmax", "argmax=", &[]),
 ];
 
 impl Monoid {
@@ -101,7 +108,7 @@ impl Monoid {
         self.identity(ty).is_some_and(Scalar::is_zero)
     }
 
-    /// The value that no other changes, if there is one: a reduction that has come to it may stop. `any` stops at every value but 0.
+    /// The value that no other changes, if there is one: a reduction that has come to it may stop.
     pub fn terminal(self, ty: DType) -> Option<Scalar> {
         match self.0 {
             BinaryFn::Add if ty == DType::Bool => Some(Scalar::bool(true)),
@@ -115,11 +122,38 @@ impl Monoid {
         }
     }
 
+    /// True if the first value other than the identity is kept: a reduction may stop at each such value.
+    ///
+    /// ```
+    /// use lacunar_notation::Monoid;
+    /// let first: Vec<&str> = Monoid::all().filter(|monoid| monoid.keeps_first()).map(Monoid::name).collect();
+    /// assert_eq!(first, ["any"]);
+    /// ```
+    pub fn keeps_first(self) -> bool {
+        self.0 == BinaryFn::Any
+    }
+
+    /// The monoid by which values are compared, if indices are combined by the values that they are the indices of.
+    ///
+    /// ```
+    /// use lacunar_notation::Monoid;
+    /// assert_eq!(Monoid::parse("argmin").and_then(Monoid::compared), Monoid::parse("min"));
+    /// assert_eq!(Monoid::SUM.compared(), None);
+    /// ```
+    pub fn compared(self) -> Option<Monoid> {
+        match self.0 {
+            BinaryFn::ArgMin => Some(Monoid(BinaryFn::Min)),
+            BinaryFn::ArgMax => Some(Monoid(BinaryFn::Max)),
+            _ => None,
+        }
+    }
+
     /// True if a value combined with itself is itself.
     pub fn is_idempotent(self, ty: DType) -> bool {
         match self.0 {
             BinaryFn::Add | BinaryFn::Mul => ty == DType::Bool,
             BinaryFn::Min | BinaryFn::Max | BinaryFn::And | BinaryFn::Or | BinaryFn::Any => true,
+            BinaryFn::ArgMin | BinaryFn::ArgMax => true,
             _ => false,
         }
     }

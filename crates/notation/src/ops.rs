@@ -121,6 +121,13 @@ pub enum BinaryFn {
     Xor,
     /// The left operand, or the right one where the left is 0: one of the two, if not both are 0.
     Any,
+    /// `at(e, k)`: the index `k`, beside which the value `e` that it is the index of is kept: what `argmin` combines. Made by the front
+    /// end, never by a user.
+    At,
+    /// Of two indices the one whose value is less; the smaller index if the values are equal. The operation of a reduction.
+    ArgMin,
+    /// Of two indices the one whose value is greater; the smaller index if the values are equal. The operation of a reduction.
+    ArgMax,
     /// Equal, as `bool`.
     Eq,
     /// Not equal.
@@ -294,6 +301,9 @@ impl BinaryFn {
         match self {
             BinaryFn::Add | BinaryFn::Mul | BinaryFn::Eq | BinaryFn::Ne => Some(promoted),
             BinaryFn::Any => Some(promoted),
+            // Its operands have a type each.
+            BinaryFn::At => None,
+            BinaryFn::ArgMin | BinaryFn::ArgMax => (promoted == DType::I64).then_some(promoted),
             BinaryFn::Sub | BinaryFn::Pow => (promoted != DType::Bool).then_some(promoted),
             BinaryFn::Div => Some(real),
             BinaryFn::IntDiv => promoted.is_integer().then_some(promoted),
@@ -371,6 +381,7 @@ impl BinaryFn {
             BinaryFn::Div => [None, Some(Scalar::one(ty))],
             BinaryFn::Min => [Scalar::highest(ty); 2],
             BinaryFn::Max => [Scalar::lowest(ty); 2],
+            BinaryFn::ArgMin | BinaryFn::ArgMax if ty == DType::I64 => [Some(Scalar::int(ty, -1)); 2],
             _ => [None, None],
         }
     }

@@ -156,6 +156,7 @@ pub fn identity(operation: BinaryFn, dtype: DType) -> Scalar {
         BinaryFn::Max => extreme(dtype, false),
         BinaryFn::And if dtype.kind() == Kind::Signed => Some(Scalar::Int(-1)),
         BinaryFn::And => extreme(dtype, true),
+        BinaryFn::ArgMin | BinaryFn::ArgMax => Some(Scalar::Int(-1)),
         _ => None,
     };
     found.unwrap_or(Scalar::zero(dtype))

@@ -28,6 +28,7 @@
 //! an earlier statement computed, which a copy leaves out. All values of a statement that reads moot ones are moot, too.
 
 mod actions;
+mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +43,7 @@ use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
 use crate::read::{Known, Reading, Sizes, Statement, collect, read};
 use crate::scalar::Scalar;
-use crate::sums::{Index, Node, Term, variables, with_reductions};
+use crate::sums::{Index, Node, Term, gives_index, variables, with_reductions};
 use actions::State;
 
 /// The largest iteration space that is evaluated, in nodes of the expression times points.
@@ -235,6 +236,7 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar]) -> Value {
         Node::Unary(function, a) => unary(blank(program, a, fills), |value| value.unary(*function, a.dtype)),
         Node::Binary(function, a, b) => binary(*function, blank(program, a, fills), blank(program, b, fills), a.dtype),
         Node::Select(operands) => selected(operands.each_ref().map(|operand| blank(program, operand, fills))),
+        Node::Reduce { operation, .. } if gives_index(*operation) => Value::Stored(Scalar::zero(term.dtype)),
         // The number of terms is not known.
         Node::Reduce { operation, body, .. } => match blank(program, body, fills) {
             kept @ (Value::Absent(value) | Value::Written(value))
@@ -345,6 +347,8 @@ struct Run<'a> {
     filled_up: bool,
     /// True if a reduction whose identity is not 0 was over no values at all, since it was last reset.
     emptied: bool,
+    /// True if values other than the least are as near to it as rounding errors are, since it was last reset.
+    tied: bool,
     /// True if a reduction met absent values other than its identity.
     loosened: bool,
     /// True if something was at a coordinate that stands for others.
@@ -382,8 +386,9 @@ fn run(
         let inside = |at: &Vec<u64>| at.iter().zip(&space).all(|(at, size)| at < size);
         let Some(coordinate) = at.filter(inside) else { continue };
         (state.peak, state.exceptional, state.filled_up, state.emptied) = (0.0, false, false, false);
+        state.tied = false;
         let value = state.value(&rhs);
-        if ((movable || state.filled_up) && state.exceptional) || state.emptied {
+        if ((movable || state.filled_up) && state.exceptional) || state.emptied || state.tied {
             outcome.moot.insert(coordinate.clone());
         }
         let value = cast(value, tensor.dtype);
@@ -501,6 +506,7 @@ impl<'a> Run<'a> {
             exceptional: false,
             filled_up: false,
             emptied: false,
+            tied: false,
             loosened: false,
             strayed: false,
         }
@@ -540,6 +546,9 @@ impl<'a> Run<'a> {
             Node::Select(operands) => {
                 let [condition, a, b] = &**operands;
                 selected([self.value(condition), self.value(a), self.value(b)])
+            }
+            Node::Reduce { operation, var, body, .. } if gives_index(*operation) => {
+                self.index_of(*operation, *var, body)
             }
             Node::Reduce { operation, var, body, .. } => self.reduce(*operation, *var, body),
         };

@@ -21,7 +21,7 @@ use lacunar_front::{Declarations, parse};
 use lacunar_notation::{BinaryFn, Function, TensorId, UnaryFn, VarId};
 
 use crate::scalar::Scalar;
-use crate::sums::{Index, Node, Term, cast, reduce, variables};
+use crate::sums::{Index, Node, Term, cast, gives_index, reduce, variables};
 use crate::types::{computed_in, mixed, of_binary, of_unary};
 pub use actions::{Action, COUNT};
 pub use sizes::{Sizes, sizes};
@@ -351,9 +351,12 @@ impl Reader<'_> {
             let vars = self.vars(vars)?;
             let body = self.value(body)?;
             let mixes = alone(&body);
+            if gives_index(operation) && vars.len() != 1 {
+                return Err(format!("`{name}` is over one variable"));
+            }
             let total =
                 vars.into_iter().rev().fold(settled(body, mixes), |body, var| reduce(operation, body, var, true));
-            return Ok(Value::Typed(total, mixes));
+            return Ok(Value::Typed(total, if gives_index(operation) { DType::I64 } else { mixes }));
         }
         match (Function::parse(name), DType::parse(name)) {
             (Some(Function::Unary(function)), _) => {
@@ -409,6 +412,8 @@ fn reduction(name: &str, args: &[Expr]) -> Option<BinaryFn> {
     let operation = match name {
         "sum" => return Some(BinaryFn::Add),
         "prod" => return Some(BinaryFn::Mul),
+        "argmin" => return Some(BinaryFn::ArgMin),
+        "argmax" => return Some(BinaryFn::ArgMax),
         "min" => BinaryFn::Min,
         "max" => BinaryFn::Max,
         "and" => BinaryFn::And,
@@ -420,6 +425,11 @@ fn reduction(name: &str, args: &[Expr]) -> Option<BinaryFn> {
     (!vars.is_empty() && vars.iter().all(is_var)).then_some(operation)
 }
 
+/// True for the name of a reduction that is no function's.
+fn only_reduces(name: &str) -> bool {
+    matches!(name, "sum" | "prod" | "argmin" | "argmax")
+}
+
 /// The names that are indices on the left, or in an expression: of elements, or bound by reductions.
 fn indices_of(left: &[Expr], expr: &Expr, found: &mut Vec<String>) {
     for index in left {
@@ -429,8 +439,8 @@ fn indices_of(left: &[Expr], expr: &Expr, found: &mut Vec<String>) {
     match &expr.kind {
         ExprKind::Apply { name: applied, args, brackets } => {
             let text = applied.text.as_str();
-            let is_element = *brackets
-                || (Function::parse(text).is_none() && DType::parse(text).is_none() && !matches!(text, "sum" | "prod"));
+            let is_element =
+                *brackets || (Function::parse(text).is_none() && DType::parse(text).is_none() && !only_reduces(text));
             let own = match args.split_last() {
                 Some((_, vars)) if !*brackets && reduction(text, args).is_some() => vars,
                 _ if is_element => args.as_slice(),
@@ -471,7 +481,7 @@ fn is_index(name: &str, expr: &Expr) -> bool {
             let is_name = |arg: &Expr| occurs(name, arg);
             let is_call = Function::parse(applied.text.as_str()).is_some()
                 || DType::parse(&applied.text).is_some()
-                || matches!(applied.text.as_str(), "sum" | "prod");
+                || only_reduces(&applied.text);
             let is_element = *brackets || !is_call;
             (is_element && args.iter().any(is_name)) || args.iter().any(|arg| is_index(name, arg))
         }

@@ -183,9 +183,14 @@ pub fn cast(term: Term, dtype: DType) -> Term {
     if term.dtype == dtype { term } else { Term { node: Node::Cast(Box::new(term)), dtype } }
 }
 
+/// True if a reduction gives the value of its variable where the term is least or greatest.
+pub fn gives_index(operation: BinaryFn) -> bool {
+    matches!(operation, BinaryFn::ArgMin | BinaryFn::ArgMax)
+}
+
 /// The reduction of a term over a variable, written or implicit.
 pub fn reduce(operation: BinaryFn, body: Term, var: VarId, written: bool) -> Term {
-    let dtype = body.dtype;
+    let dtype = if gives_index(operation) { DType::I64 } else { body.dtype };
     Term { node: Node::Reduce { operation, var, written, body: Box::new(body) }, dtype }
 }
 

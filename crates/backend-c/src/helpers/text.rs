@@ -286,6 +286,17 @@ static inline int64_t lac_take(int64_t *next)
 }
 ";
 
+pub(super) const RAISED: &str = "\
+/* Whether another thread has raised a flag, as far as this one can tell. */
+static inline int64_t lac_raised(const bool *flag)
+{
+    bool raised;
+    LACUNAR_OMP(omp atomic read)
+    raised = *flag;
+    return raised;
+}
+";
+
 pub(super) const MEMORY: &str = "\
 /* The memory of an array: where it starts, how many elements there is room for, and whether it could be had. */
 struct lac_memory {

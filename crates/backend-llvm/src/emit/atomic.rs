@@ -52,6 +52,17 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.atomic_int(next, place, self.index(1), AtomicRMWBinOp::Add)
     }
 
+    /// Whether a flag is raised: an element that other threads may set meanwhile.
+    pub(super) fn raised(&mut self, flag: ArrayId) -> Result<IntValue<'ctx>, LlvmError> {
+        let (place, _) = self.element(flag, self.index(0))?;
+        let byte = self.builder.build_load(self.context.i8_type(), place, "raised")?;
+        if let Some(load) = byte.as_instruction_value() {
+            load.set_atomic_ordering(Monotonic).map_err(|_| LlvmError::Malformed("a load is atomic"))?;
+            self.aliasing.mark(load, Scope::Elements(flag))?;
+        }
+        Ok(self.builder.build_int_z_extend(byte.into_int_value(), self.context.i64_type(), "")?)
+    }
+
     /// Gives what was there before.
     fn atomic_int(
         &self,

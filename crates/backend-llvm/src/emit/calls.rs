@@ -33,6 +33,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             (Callee::Marks, &[Arg::Array(array), Arg::Scalar(at)]) => Some(self.marks(array, at)?),
             (Callee::Take, &[Arg::Array(next)]) => Some(self.take(next)?),
+            (Callee::Raised, &[Arg::Array(flag)]) => Some(self.raised(flag)?),
             (Callee::Length, &[Arg::Array(array)]) => Some(self.length(array)?),
             _ => return Err(WRONG_ARGUMENTS),
         };

@@ -44,7 +44,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::For { var, begin, end, kind, ref body } => self.for_loop(var, begin, end, kind, body),
             Stmt::While { cond, ref body } => self.while_loop(cond, body),
             Stmt::Break => {
-                let target = self.frame.breaks.last().ok_or(LlvmError::Malformed("`break` outside of a `while`"))?;
+                let target = self.frame.breaks.last().ok_or(LlvmError::Malformed("`break` outside of a loop"))?;
                 self.builder.build_unconditional_branch(*target)?;
                 Ok(())
             }
@@ -168,7 +168,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         let counter = self.builder.build_phi(self.context.i64_type(), name)?;
         counter.add_incoming(&[(&begin, before)]);
         let value = counter.as_basic_value().into_int_value();
+        self.frame.breaks.push(after);
         body(self, value)?;
+        self.frame.breaks.pop();
         if !self.terminated() {
             let next = self.builder.build_int_nsw_add(value, self.index(1), "next")?;
             counter.add_incoming(&[(&next, self.current_block()?)]);

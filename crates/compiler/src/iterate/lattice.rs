@@ -92,6 +92,11 @@ pub struct Lattice {
     pub points: Vec<Point>,
 }
 
+/// The most lattice points that get a loop each in an innermost merge of intervals.
+pub const MOST_PIECES: usize = 8;
+/// The same in a loop around others.
+pub const MOST_OUTER_PIECES: usize = 4;
+
 /// More iterators in one loop than a point can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyIterators(pub usize);
@@ -117,7 +122,7 @@ impl Lattice {
         points.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
         points.dedup();
         let mut iterators = iterators;
-        search_indicators(kernel, &mut iterators, &points);
+        search_indicators(kernel, body, &mut iterators, &points);
         search_tested(kernel, var, &mut iterators, &points);
         if let ([only], true) = (iterators.as_mut_slice(), points == [Point(1)])
             && can_be_unordered(kernel, body, var, only)
@@ -154,7 +159,9 @@ impl Lattice {
 
 /// Searches around indicators: their intervals tell at once if they have a coordinate, and are not advanced where stored coordinates
 /// lead; where the last level of one leads, its only coordinate is looked up in the others.
-fn search_indicators(kernel: &Kernel, iterators: &mut [Iterator], points: &[Point]) {
+///
+/// Where every coordinate is looked at, and nothing else is merged, the intervals are advanced: they part the dimension into pieces.
+fn search_indicators(kernel: &Kernel, body: &Stmt, iterators: &mut [Iterator], points: &[Point]) {
     let computed = |it: &Iterator| kernel.tensors[it.access.tensor].indicator.is_some();
     let last = |it: &Iterator| computed(it) && it.level + 1 == it.access.vars.len();
     let advanced = |it: &Iterator| it.mode == Mode::Coiterate;
@@ -171,7 +178,15 @@ fn search_indicators(kernel: &Kernel, iterators: &mut [Iterator], points: &[Poin
         last(it) && indicator.is_some_and(|indicator| indicator.gather().is_some())
     };
     let stored = |it: &Iterator| gathered(it) || (!computed(it) && !kernel.tensors[it.access.tensor].role.is_marked());
-    if points.contains(&Point::ALL) || led(iterators, &stored) {
+    let interval = |it: &Iterator| {
+        let tensor = &kernel.tensors[it.access.tensor];
+        let mode = tensor.format.mode_order().get(it.level);
+        let factor = tensor.indicator.as_ref().zip(mode).and_then(|(own, mode)| own.equation()?.factors.get(*mode));
+        !last(it) && factor.is_some_and(|factor| factor.abs() == 1)
+    };
+    let most = if matches!(body, Stmt::Assign(_)) { MOST_PIECES } else { MOST_OUTER_PIECES };
+    let in_pieces = points.len() <= most && iterators.iter().filter(|it| advanced(it)).all(interval);
+    if led(iterators, &stored) || (points.contains(&Point::ALL) && !in_pieces) {
         iterators.iter_mut().filter(|it| computed(it) && !last(it)).for_each(|it| it.mode = Mode::Search);
     }
 }

@@ -56,6 +56,10 @@ impl LevelCode for Banded {
         b.define(name, coordinate)
     }
 
+    fn is_gapless(&self) -> bool {
+        true
+    }
+
     fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {
         demand(b, self.pos, Length::edges(parents));
         demand(b, self.first, Length::of(parents));

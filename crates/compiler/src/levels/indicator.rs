@@ -157,6 +157,10 @@ impl LevelCode for Interval {
         self.term.factor.abs() == 1
     }
 
+    fn is_gapless(&self) -> bool {
+        self.is_contiguous()
+    }
+
     fn start(&self, b: &mut Builder, parent: ExprId, position: VarId, _end: ExprId) -> Option<State> {
         if !self.is_contiguous() {
             let base = self.term.base(b, parent);

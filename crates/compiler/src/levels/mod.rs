@@ -224,6 +224,7 @@ impl Length {
 /// | are ordered and enumerated | `seek`, of which `find` is made |
 /// | have one coordinate at most under a parent, or none | `only` |
 /// | have positions that do not tell coordinates, or are unused | `is_contiguous`, `start`, `advance` |
+/// | have neighboring coordinates at neighboring positions | `is_gapless` |
 /// | have positions that do not go up to an end | `is_before_end`, `most_between`, `stops_at_coordinates`, `seek_end` |
 /// | are searched | `find` |
 /// | locate | `locate` |
@@ -275,6 +276,11 @@ pub trait LevelCode: std::fmt::Debug {
     /// True if every position within bounds has a coordinate, which the position tells.
     fn is_contiguous(&self) -> bool {
         true
+    }
+
+    /// True if neighboring positions under one parent have neighboring coordinates.
+    fn is_gapless(&self) -> bool {
+        false
     }
 
     /// Moves `position`, which is the first of an interval that ends before `end`, to the first position in it that has a

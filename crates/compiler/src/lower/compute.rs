@@ -12,11 +12,11 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Scalar};
 use lacunar_imp::{CompareOp, ExprId};
 use lacunar_notation::concrete::Assign;
-use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId};
+use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Monoid, Role, TensorId};
 
 use super::derive::value_position;
 use super::scope::{Reading, Scope, Uncertain};
-use super::sinks::Addition;
+use super::sinks::{Addition, Beside};
 use super::storage::{code, values};
 use super::{Lowerer, Written, sinks};
 use crate::algebra::{Support, background, choice, preserves_fill, selected, support};
@@ -89,8 +89,28 @@ fn differs(cx: &mut Lowerer<'_>, value: &Expr, target: TensorId, scope: &Scope) 
 
 /// Gives a target the value of an assignment.
 fn add(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<(), Diagnostic> {
+    let of = match assign.op.monoid().and_then(Monoid::compared) {
+        Some(_) => value_of(cx, &assign.rhs, scope)?,
+        None => None,
+    };
     let value = addend(cx, assign, scope)?;
-    sinks::add(cx, &Addition { key: AccessKey::from(&assign.lhs), op: assign.op, value }, scope)
+    sinks::add(cx, &Addition { key: AccessKey::from(&assign.lhs), op: assign.op, value, of }, scope)
+}
+
+/// The value that an expression is the index of: it is written beside it, or it is kept beside it in a workspace.
+fn value_of(cx: &mut Lowerer<'_>, index: &Expr, scope: &Scope) -> Result<Option<ExprId>, Diagnostic> {
+    if let Some((value, _)) = index.as_at() {
+        return expr(cx, value, scope).map(Some);
+    }
+    let ExprKind::Access(access) = &index.kind else { return Ok(None) };
+    Ok(match scope.sink(access.tensor).and_then(|workspace| workspace.beside()) {
+        Some(Beside::Variable(value)) => Some(cx.b.var(value)),
+        Some(Beside::Array(values)) => {
+            let at = value_position(cx, &AccessKey::from(access), scope)?;
+            Some(cx.b.load("beside", values, at))
+        }
+        None => None,
+    })
 }
 
 /// The value that is added, as often as the scope says.
@@ -127,6 +147,8 @@ fn expr(cx: &mut Lowerer<'_>, of: &Expr, scope: &Scope) -> Result<ExprId, Diagno
             let a = expr(cx, a, scope)?;
             Ok(functions::unary(&mut cx.b, *function, a))
         }
+        // The value beside an index is read on its own.
+        ExprKind::Binary(BinaryFn::At, _, index) => expr(cx, index, scope),
         ExprKind::Binary(function, a, b) => {
             let value = (expr(cx, a, scope)?, expr(cx, b, scope)?);
             let value = functions::binary(&mut cx.b, *function, value.0, value.1);

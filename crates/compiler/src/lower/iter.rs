@@ -25,6 +25,8 @@ use crate::levels::{Cursor, Only, Word};
 pub(super) struct Traits {
     /// It has a coordinate at every position, which the position tells.
     pub contiguous: bool,
+    /// Neighboring positions have neighboring coordinates.
+    pub gapless: bool,
     /// A coordinate can occur at several positions: it is not the last level, and the level below has one position for each.
     pub repeats: bool,
     /// Neighboring coordinates may have one position.
@@ -56,6 +58,7 @@ fn traits_of(cx: &Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Traits {
     let code = find_level(cx, iterator.access.tensor, iterator.level, scope);
     Traits {
         contiguous: code.as_ref().is_none_or(|code| code.is_contiguous()),
+        gapless: code.as_ref().is_some_and(|code| code.is_gapless()),
         repeats: !properties.unique && below.is_some_and(|level| level.properties().branchless),
         shared: properties.shared,
         runs: code.is_some_and(|code| code.has_runs()),

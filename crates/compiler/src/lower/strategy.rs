@@ -19,7 +19,7 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Merge, Unit};
 
 use super::iter::Traits;
-use crate::iterate::lattice::{Lattice, Point};
+use crate::iterate::lattice::{Lattice, MOST_OUTER_PIECES, MOST_PIECES, Point};
 
 /// The most lattice points that get loops and cases of their own, in an innermost loop and in one around others.
 const MOST_POINTS: usize = 7;
@@ -44,6 +44,8 @@ pub(super) enum Strategy {
     Runs(usize),
     /// Iterators are advanced together: one loop for each of these sets, the largest first.
     Merge(Vec<MergeLoop>),
+    /// Intervals of coordinates are merged piece by piece, in which one of these sets is present: the largest first.
+    Pieces(Vec<Point>),
     /// Iterators that lag jump to the coordinate of the one that leads.
     Gallop(Point),
     /// Words of 64 coordinates that are stored are combined.
@@ -155,6 +157,7 @@ pub(super) fn choose(lattice: &Lattice, body: &Stmt, traits: &[Traits], circumst
             }
         }
         _ if is_merged_by_bits(lattice, &loops, traits, circumstances) => Strategy::Bits(loops),
+        _ if is_in_pieces(&loops, traits, circumstances) => Strategy::Pieces(loops),
         _ if is_large(lattice, body) => Strategy::Union,
         [only] if circumstances.merge == Merge::Gallop && !lattice.visits_all() && only.members().all(steps) => {
             Strategy::Gallop(*only)
@@ -201,6 +204,13 @@ fn is_merged_by_bits(lattice: &Lattice, loops: &[Point], traits: &[Traits], circ
     circumstances.merge == Merge::Bitmap && merged > others && loops.iter().all(is_contiguous)
 }
 
+/// True if all iterators that are merged are intervals of coordinates, and few enough for a loop over each piece.
+fn is_in_pieces(loops: &[Point], traits: &[Traits], circumstances: &Circumstances) -> bool {
+    let is_interval = |k: usize| traits[k].gapless && !traits[k].repeats && !traits[k].uncertain;
+    let most = if circumstances.is_innermost { MOST_PIECES } else { MOST_OUTER_PIECES };
+    circumstances.merge == Merge::Coiterate && loops.len() <= most && Point::union(loops).members().all(is_interval)
+}
+
 /// A strategy in words, with the names of iterators.
 pub(super) struct InWords<'a>(pub &'a Strategy, pub &'a [String]);
 
@@ -231,6 +241,7 @@ impl fmt::Display for InWords<'_> {
                 };
                 write!(f, "merge {}", loops.iter().map(one).collect::<Vec<_>>().join(", "))
             }
+            Strategy::Pieces(points) => write!(f, "pieces {}", sets(points)),
             Strategy::Gallop(point) => write!(f, "intersection {} by jumps", set(*point)),
             Strategy::Words(loops) => write!(f, "words {}", sets(loops)),
             Strategy::Bits(loops) => write!(f, "merge by bits {}", sets(loops)),
@@ -251,6 +262,7 @@ mod tests {
     /// A compressed level with one coordinate at each position, which is the innermost of its tensor.
     const PLAIN: Traits = Traits {
         contiguous: true,
+        gapless: false,
         repeats: false,
         shared: false,
         runs: false,
@@ -263,6 +275,7 @@ mod tests {
     const BITMAP: Traits = Traits { contiguous: false, words: true, ..PLAIN };
     const COO: Traits = Traits { repeats: true, innermost: false, ..PLAIN };
     const DELTA: Traits = Traits { contiguous: false, ..PLAIN };
+    const INTERVAL: Traits = Traits { gapless: true, ..PLAIN };
     const OUTER: Traits = Traits { innermost: false, ..PLAIN };
 
     /// An innermost serial loop over a whole dimension.
@@ -362,6 +375,10 @@ mod tests {
                 "merge {a, b}, the rest of {a}, the rest of {b}",
             ),
             (&sum, [PLAIN; 2], gallop, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
+            (&product, [INTERVAL; 2], HERE, "pieces {a, b}"),
+            (&sum, [INTERVAL; 2], HERE, "pieces {a, b}, {a}, {b}"),
+            (&sum, [INTERVAL, PLAIN], HERE, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
+            (&with_dense, [INTERVAL; 2], HERE, "pieces {a, b}, {a}, {b}, {}"),
             (&with_dense, [PLAIN; 2], HERE, "merge {a, b}, {a}, {b}, the rest of the dimension"),
         ] {
             assert_eq!(chosen(lattice, &traits, &circumstances), wanted);

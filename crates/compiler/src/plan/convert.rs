@@ -48,12 +48,7 @@ pub(super) fn stored_as(tensor: &Tensor, format: &Format) -> (DType, Option<Scal
 }
 
 /// A tensor of the kernel for `source` in another format.
-fn converted(
-    kernel: &mut Kernel,
-    source: TensorId,
-    format: &Format,
-    conversions: &mut Vec<Conversion>,
-) -> TensorId {
+fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions: &mut Vec<Conversion>) -> TensorId {
     // The tensor that is converted may itself stand for the old values of the result.
     let origin = conversions.iter().find(|conversion| conversion.tensor == source).map_or(source, |c| c.source);
     let (dtype, fill) = stored_as(&kernel.tensors[source], format);

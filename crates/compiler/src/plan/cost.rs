@@ -196,7 +196,11 @@ impl Model<'_> {
                     (Support::Intersection, Some(a), Some(b)) => Some((a.0.min(b.0), a.1 + b.1)),
                     (Support::Intersection, one, None) | (Support::Intersection, None, one) => one,
                     (Support::Left, one, _) | (Support::Right, _, one) => one,
-                    (Support::Union, Some(a), Some(b)) => Some(((a.0 + b.0).min(self.size(var)), a.1 + b.1)),
+                    (Support::Union, Some(a), Some(b)) => {
+                        let together = (a.0 + b.0).min(self.size(var));
+                        let in_pieces = [left, right].into_iter().all(|operand| self.is_interval(operand, var));
+                        Some((together, if in_pieces { together } else { a.1 + b.1 }))
+                    }
                     // A dense operand of a sum: every coordinate.
                     (Support::Union, ..) => None,
                 }
@@ -218,6 +222,25 @@ impl Model<'_> {
         }
     }
 
+    /// True if the value of `var` follows from those of `bound` by an indicator: it has one at most, which takes no loop.
+    fn is_told(&self, expr: &Expr, var: VarId, bound: &[VarId]) -> bool {
+        expr.accesses().into_iter().any(|access| {
+            let is_last = || self.format(access).mode_order().last().is_some_and(|&mode| access.vars[mode] == var);
+            let place = access.vars.iter().position(|own| *own == var);
+            place.is_some_and(|place| self.kernel.tensors[access.tensor].tells(place))
+                && is_last()
+                && access.vars.iter().all(|own| *own == var || bound.contains(own))
+        })
+    }
+
+    /// True if only indicators restrict `var`: to intervals, which are merged piece by piece.
+    fn is_interval(&self, expr: &Expr, var: VarId) -> bool {
+        expr.accesses().into_iter().all(|access| {
+            let indicator = self.kernel.tensors[access.tensor].indicator.as_deref();
+            indicator.is_some_and(|own| own.equation().is_some()) || self.segment(access, var, &[]).is_none()
+        })
+    }
+
     /// The cost of the loops over `vars` around `expr`, of which those before `first` are shared with the whole
     /// statement; and how often the innermost is entered. They write to the result, or do not.
     fn nest(&self, expr: &Expr, vars: &[VarId], (lhs, writes): (&Access, bool), first: Option<usize>) -> (f64, f64) {
@@ -236,7 +259,11 @@ impl Model<'_> {
             };
             let (iterations, visited) = restricted.unwrap_or((self.size(var), self.size(var)));
             let innermost = depth + 1 == vars.len();
-            let weight = if innermost { self.weight(expr, lhs, var, restricted.is_some()) } else { 1.0 };
+            let weight = match innermost {
+                true if self.is_told(expr, var, &vars[..depth]) => CONTIGUOUS,
+                true => self.weight(expr, lhs, var, restricted.is_some()),
+                false => 1.0,
+            };
             total += entered * visited.max(1.0) * weight;
             entered *= iterations;
             trips.push(Trip { var, iterations, size: self.size(var) });

@@ -122,6 +122,8 @@ pub(super) fn summand(flat: &Expr) -> &Expr {
 pub(super) fn flat_nest(lhs: &Access, op: AssignOp, flat: &Expr, order: &[VarId]) -> Option<Stmt> {
     let op = match (op, &flat.kind) {
         (AssignOp::Reduce(own), ExprKind::Reduce(monoid, ..)) if own != *monoid => return None,
+        // A result has no room for the values beside indices.
+        (_, ExprKind::Reduce(monoid, ..)) if monoid.compared().is_some() => return None,
         (_, ExprKind::Reduce(monoid, ..)) => AssignOp::Reduce(*monoid),
         (op, _) => op,
     };

@@ -44,7 +44,7 @@ use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::index::read_by;
 use lacunar_notation::schedule::{CommandKind, Schedule};
-use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Role, Tensor, TensorId};
+use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Program, Role, Tensor, TensorId};
 
 use self::draft::draft;
 use crate::algebra::with_pruned_mask;
@@ -214,6 +214,10 @@ fn flat(source: Source<'_>, strict: bool) -> Option<(Kernel, Access, Expr)> {
     let statement = source.explicit(&mut kernel.vars);
     let rhs = flatten(&kernel.tensors, statement.rhs.clone());
     if strict && rhs != statement.rhs {
+        return None;
+    }
+    // The result has no room for the values beside indices.
+    if matches!(&rhs.kind, ExprKind::Reduce(monoid, ..) if monoid.compared().is_some()) {
         return None;
     }
     let reads_result = read_by(&kernel.tensors, &rhs).contains(&statement.lhs.tensor);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! order 0                                            scalar
+//! indices, with the values that they are of          dense
 //! its consumer (for a dense result) or its producer
 //! visits every coordinate of its variables anyway,
 //! or it is as large as a dense result                dense
@@ -49,7 +50,8 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         };
         let visited = || visited_everywhere(kernel, &original_loops(kernel, &kernel.stmt), tensor);
         let known = || dense_result(kernel) || given_all_or_none(kernel, &kernel.stmt, tensor);
-        let kind = if fits(DENSE_LIMIT) && (visited() && known() || is_whole_result(kernel, tensor)) {
+        let has_pairs = holds_pairs(kernel, tensor);
+        let kind = if has_pairs || fits(DENSE_LIMIT) && (visited() && known() || is_whole_result(kernel, tensor)) {
             WorkspaceKind::Dense
         } else if order == 1 && fits(MARKED_LIMIT) {
             match ends(&kernel.stmt, tensor) {
@@ -81,6 +83,16 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         };
         notes.push(format!("workspace `{}` is {how}", info.name));
     }
+}
+
+/// True if a workspace holds indices with the values that they are of.
+fn holds_pairs(kernel: &Kernel, tensor: TensorId) -> bool {
+    let mut holds = false;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        let monoid = assign.op.monoid().filter(|_| assign.lhs.tensor == tensor);
+        holds |= monoid.is_some_and(|monoid| monoid.compared().is_some());
+    });
+    holds
 }
 
 /// True if a workspace is filled alone, and it is cheap to say beforehand how much is added to it.

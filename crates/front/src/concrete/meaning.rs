@@ -236,7 +236,7 @@ impl Evaluation<'_> {
     /// A value that is assigned after another one.
     fn after(&self, before: Value, new: Value, statement: &Statement) -> Result<Value, Mistake> {
         let mixed = || Mistake::Mixed { span: statement.span, name: statement.name.text.clone() };
-        let monoid = new.monoid.ok_or_else(mixed)?;
+        let monoid = new.monoid.filter(|monoid| monoid.compared().is_none()).ok_or_else(mixed)?;
         let shown = |value: &Value| value.indices.iter().map(|index| index_name(index).to_string()).collect::<Vec<_>>();
         let fits = before.monoid.is_none_or(|earlier| earlier == monoid) && shown(&before) == shown(&new);
         if !fits || !before.missing.is_empty() || !new.missing.is_empty() {

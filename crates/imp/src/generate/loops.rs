@@ -134,6 +134,8 @@ impl Generator {
         let next = self.b.local_array("next", DType::I64);
         let (zero, one, workers, end) = (self.b.int(0), self.b.int(1), self.bound(), self.bound());
         self.b.alloc(next, one, true);
+        let flag = self.b.local_array("flag", DType::Bool);
+        self.b.alloc(flag, one, true);
         let value = self.value(ty).0;
         let known = self.known.clone();
         self.known.iter_mut().for_each(|known| known.mutable = None);
@@ -144,6 +146,11 @@ impl Generator {
             let more = generator.b.compare(CompareOp::Lt, at, end);
             generator.b.while_loop(more, |b| {
                 b.store(stored, at, value);
+                // A flag that is seen or not, and changes nothing.
+                let raised = b.raised(flag);
+                b.if_then(raised, |b| b.push(Stmt::Fill { array: stored, begin: at, end: at, value }));
+                let raised = b.bool(true);
+                b.atomic(flag, zero, BinaryOp::Or, raised);
                 let taken = b.take(next);
                 b.assign(number, taken);
             });

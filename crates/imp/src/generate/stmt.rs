@@ -12,7 +12,7 @@ impl Generator {
     /// Adds a statement, or a few; blocks in it have blocks in them up to `depth`.
     pub(super) fn stmt(&mut self, depth: u32) {
         self.budget = self.budget.saturating_sub(1);
-        match self.rng.below(30) {
+        match self.rng.below(32) {
             0..=3 => self.define(),
             4 | 5 => self.load(),
             6 | 7 => self.store(),
@@ -31,17 +31,25 @@ impl Generator {
             26 if self.loops < 2 => self.unpack(),
             27 | 28 if depth > 0 && self.loops < 2 => self.parallel_loop(depth),
             29 => self.prefetch(),
+            30 if self.loops < 3 => self.search(depth),
             _ => self.b.comment("a remark"),
         }
     }
 
     /// A few statements; their definitions are forgotten.
     pub(super) fn statements(&mut self, depth: u32) {
+        self.inside(|generator| {
+            for _ in 0..=generator.rng.below(4) {
+                generator.stmt(depth);
+            }
+        });
+    }
+
+    /// Makes the statements of a block, whose definitions are forgotten.
+    pub(super) fn inside(&mut self, build: impl FnOnce(&mut Generator)) {
         let (known, writable) = (self.known.len(), self.writable.len());
         let (places, values) = (self.places.len(), self.values.len());
-        for _ in 0..=self.rng.below(4) {
-            self.stmt(depth);
-        }
+        build(self);
         self.known.truncate(known);
         self.writable.truncate(writable);
         self.places.truncate(places);
@@ -49,7 +57,7 @@ impl Generator {
     }
 
     /// An element of one of some arrays, now and then one that was used before.
-    fn place(&mut self, arrays: &[(ArrayId, DType)]) -> Option<(ArrayId, DType, ExprId)> {
+    pub(super) fn place(&mut self, arrays: &[(ArrayId, DType)]) -> Option<(ArrayId, DType, ExprId)> {
         let fits = |&&(array, ty, _): &&(ArrayId, DType, ExprId)| arrays.contains(&(array, ty));
         let used: Vec<_> = self.places.iter().filter(fits).copied().collect();
         if let (Some(place), true) = (self.rng.pick(&used), self.rng.one_in(2)) {
@@ -147,8 +155,28 @@ impl Generator {
             let known = generator.known.len();
             generator.learn(i, Worth::Exact);
             generator.statements(depth - 1);
+            if kind == LoopKind::Serial && generator.rng.one_in(3) {
+                let stop = generator.stop();
+                generator.b.if_then(stop, |b| b.push(Stmt::Break));
+            }
             generator.known.truncate(known);
         });
+    }
+
+    /// The condition under which a loop is left: any, or that a variable has come to a value that nothing changes any more.
+    fn stop(&mut self) -> ExprId {
+        let mutable: Vec<Known> = self.known.iter().filter(|known| known.mutable.is_some()).copied().collect();
+        let terminal = self.rng.pick(&mutable).and_then(|known| {
+            let op = self.rng.pick(&Self::reductions(known.ty))?;
+            Some((known.expr, op.terminal(known.ty)?))
+        });
+        match terminal {
+            Some((held, terminal)) => {
+                let terminal = self.b.constant(terminal);
+                self.b.compare(CompareOp::Eq, held, terminal)
+            }
+            None => self.exact(DType::Bool, 2),
+        }
     }
 
     /// A loop of a kind, whose body `build` makes.

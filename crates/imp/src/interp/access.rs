@@ -109,7 +109,12 @@ impl Machine<'_> {
         let (begin, end) = (self.index(begin), self.index(end));
         match kind {
             LoopKind::Serial | LoopKind::Unrolled(_) => {
-                (begin..end).try_for_each(|counter| self.iteration(var, counter, body).map(|_| ()))
+                for counter in begin..end {
+                    if self.iteration(var, counter, body)? == Flow::Break {
+                        break;
+                    }
+                }
+                Ok(())
             }
             LoopKind::Vector(_) => {
                 let changes = Some(Changes::of(self.function, stmt));

@@ -27,8 +27,11 @@ use crate::verify::{Verified, VerifyError, check, verify};
 mod cse;
 mod dce;
 mod hoist;
+mod leave;
 mod scalar_promote;
 mod simplify;
+
+pub use leave::left_early;
 
 /// A pass.
 #[derive(Clone, Copy, Debug)]
@@ -40,13 +43,14 @@ pub struct Pass {
 }
 
 /// All passes, in the order in which they run. Some run again, on the results of others.
-pub const PASSES: [Pass; 7] = [
+pub const PASSES: [Pass; 8] = [
     Pass { name: "simplify", run: simplify::simplify },
     Pass { name: "remove_repeated", run: cse::remove_repeated },
     Pass { name: "hoist_invariant", run: hoist::hoist_invariant },
     // Statements that came out of two loops next to each other may be the same.
     Pass { name: "remove_repeated", run: cse::remove_repeated },
     Pass { name: "promote_scalars", run: scalar_promote::promote_scalars },
+    Pass { name: "leave_early", run: leave::leave_early },
     // Promotion guards loops; some guards are constant.
     Pass { name: "simplify", run: simplify::simplify },
     Pass { name: "remove_dead", run: dce::remove_dead },

@@ -25,13 +25,11 @@
 //! end a reduction. Across a vector loop an element is promoted that it only adds up, which makes the variable a
 //! reduction.
 
-use rustc_hash::FxHashSet;
-
 use crate::ir::{
-    Arg, Array, ArrayId, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Stmt, Var, VarId,
+    Arg, Array, ArrayId, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Stmt, VarId,
 };
 use crate::verify::{MAX_EXPR_DEPTH, MAX_NESTING, expr_depths};
-use crate::walk::{Changes, blocks, blocks_mut, visit};
+use crate::walk::{Changes, Names, blocks, blocks_mut, nesting, visit};
 
 /// Keeps elements that a loop accumulates into in variables.
 pub fn promote_scalars(mut function: Function) -> Function {
@@ -41,14 +39,9 @@ pub fn promote_scalars(mut function: Function) -> Function {
         return function;
     }
     let body = std::mem::take(&mut function.body);
-    let names = function.arrays.iter().map(|(_, array)| array.name.clone());
-    let names = names.chain(function.vars.iter().map(|(_, var)| var.name.clone())).collect();
+    let names = Names::of(&function);
     function.body = Promoter { function: &mut function, names, around: Vec::new() }.block(body);
     function
-}
-
-fn nesting(block: &Block) -> usize {
-    block.iter().flat_map(blocks).map(nesting).max().unwrap_or(0) + 1
 }
 
 /// An element that a loop works on.
@@ -61,7 +54,7 @@ struct Element {
 
 struct Promoter<'a> {
     function: &'a mut Function,
-    names: FxHashSet<String>,
+    names: Names,
     /// The parallel and vector loops around.
     around: Vec<Shared>,
 }
@@ -137,24 +130,14 @@ impl Promoter<'_> {
         let value = if element.replaced_first {
             Expr::Const(Const::zero(elem))
         } else {
-            let old = self.variable(&format!("{name}_old"), elem, false);
+            let old = self.names.variable(self.function, &format!("{name}_old"), elem, false);
             before.push(Stmt::Load { var: old, array: element.array, index: element.index });
             Expr::Var(old)
         };
         let value = self.function.exprs.insert(value);
-        let var = self.variable(&format!("{name}_now"), elem, true);
+        let var = self.names.variable(self.function, &format!("{name}_now"), elem, true);
         before.push(Stmt::Define { var, value });
         var
-    }
-
-    fn variable(&mut self, wanted: &str, ty: lacunar_formats::DType, mutable: bool) -> VarId {
-        let mut name = wanted.to_string();
-        let mut count = 1;
-        while !self.names.insert(name.clone()) {
-            count += 1;
-            name = format!("{wanted}_{count}");
-        }
-        self.function.vars.push(Var { name, ty, mutable })
     }
 }
 

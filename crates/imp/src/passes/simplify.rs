@@ -16,7 +16,7 @@ use lacunar_formats::{DType, Kind};
 use crate::arith;
 use crate::ir::{BinaryOp, Block, CompareOp, Const, Expr, ExprId, Function, LoopKind, Stmt, UnaryOp, WordOp};
 use crate::loops::combination;
-use crate::walk::{Rewriter, blocks_mut};
+use crate::walk::{Rewriter, blocks_mut, leaves};
 
 /// Folds constants, applies identities and drops dead branches.
 pub fn simplify(mut function: Function) -> Function {
@@ -96,16 +96,6 @@ fn is_next(function: &Function, begin: ExprId, end: ExprId) -> bool {
         Expr::Binary(BinaryOp::Add, a, b) => a == begin && constant(function, b).is_some_and(|b| b == Const::one(b.ty)),
         _ => false,
     }
-}
-
-/// True if a statement of a block may leave a loop around it.
-fn leaves(block: &[Stmt]) -> bool {
-    block.iter().any(|stmt| match stmt {
-        Stmt::Break => true,
-        Stmt::If { then, otherwise, .. } => leaves(then) || leaves(otherwise),
-        Stmt::For { body, .. } => leaves(body),
-        _ => false,
-    })
 }
 
 /// True if an expression can stand for a variable: it costs nothing, and its value does not change.

@@ -70,6 +70,7 @@ fn everything_occurs() {
         "unpack",
         "marks",
         "take",
+        "raised",
         "length",
         "fail",
         "comment",

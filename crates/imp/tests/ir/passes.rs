@@ -62,6 +62,7 @@ fn each_pass_on_one_function() {
         ("remove_repeated", include_str!("passes/remove_repeated.imp")),
         ("hoist_invariant", include_str!("passes/hoist_invariant.imp")),
         ("promote_scalars", include_str!("passes/promote_scalars.imp")),
+        ("leave_early", include_str!("passes/leave_early.imp")),
         ("remove_dead", include_str!("passes/remove_dead.imp")),
         ("optimize", include_str!("passes/optimize.imp")),
     ];

@@ -40,7 +40,7 @@ fn broken_texts() {
         ("kernel f(grown a: f64[]) { alloc a[1]; }", Rule::AllocRole),
         ("kernel f(out a: f64[]) { grow a[1 * 1]; }", Rule::GrowRole),
         ("kernel f() { break; }", Rule::StrayBreak),
-        ("kernel f() { while true { for i in 0 .. 1 { break; } } }", Rule::StrayBreak),
+        ("kernel f() { while true { for i in 0 .. 1 unroll { break; } } }", Rule::StrayBreak),
         ("kernel f(in a: i64[]) { let p: i64 = lower_bound(a, 0, 1, 2); }", Rule::CallSignature),
         ("kernel f(in a: u32[]) { let p: i64 = lower_bound(a, 0, 1); }", Rule::CallSignature),
         ("kernel f(in a: u32[]) { let p: f64 = lower_bound(a, 0, 1, 2); }", Rule::TypesDiffer),
@@ -114,7 +114,9 @@ fn broken_parallel_loops() {
         ("let taken: i64 = take(a);", Rule::CallSignature),
         ("let taken: i64 = take(y);", Rule::CallSignature),
         ("let taken: i64 = take(p);", Rule::PartsUse),
+        ("let flag: i64 = raised(a);", Rule::CallSignature),
         ("while n == 0 { for i in 0 .. n parallel { break; } }", Rule::StrayBreak),
+        ("for j in 0 .. n { for i in 0 .. n vector { if i == n { break; } } }", Rule::VectorBody),
     ];
     for (body, rule) in cases {
         assert_eq!(broken_rule(with_arrays(body)), rule, "{body}");

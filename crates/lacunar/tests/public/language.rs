@@ -88,9 +88,11 @@ fn rows() -> Vec<Vec<String>> {
 #[test]
 fn the_table_of_reductions_lists_every_monoid() {
     let listed: Vec<Vec<String>> = rows().into_iter().filter(|cells| cells[0].contains('(')).collect();
-    let expected: Vec<String> = Monoid::all().map(|monoid| format!("`{}(k, ..)`", monoid.name())).collect();
+    // Places of values are told apart from them.
+    let monoids = || Monoid::all().filter(|monoid| monoid.compared().is_none());
+    let expected: Vec<String> = monoids().map(|monoid| format!("`{}(k, ..)`", monoid.name())).collect();
     assert_eq!(listed.iter().map(|cells| cells[0].clone()).collect::<Vec<_>>(), expected);
-    for (cells, monoid) in listed.iter().zip(Monoid::all()) {
+    for (cells, monoid) in listed.iter().zip(monoids()) {
         assert!(cells[1].starts_with(&format!("`{}`", monoid.sign())), "{cells:?}");
     }
 }

@@ -4,6 +4,7 @@
 
 mod auto;
 mod caches;
+mod early;
 mod errors;
 mod fill;
 mod gathers;

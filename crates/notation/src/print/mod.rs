@@ -154,6 +154,11 @@ fn write_tensors<'t>(
     Ok(())
 }
 
+/// The term of a reduction as it is written: the variable that is reduced over tells the index that stands beside a value.
+fn reduced(monoid: Monoid, term: &Expr) -> &Expr {
+    term.as_at().filter(|_| monoid.compared().is_some()).map_or(term, |(value, _)| value)
+}
+
 /// How tightly operators bind: comparisons 0, `+ -` 1, `* /` 2, negation 3.
 fn precedence(expr: &Expr) -> u8 {
     match &expr.kind {
@@ -240,6 +245,7 @@ impl Names<'_> {
         let (rhs, placed) = assigned.as_ref().map_or((rhs, self.placed), |(rest, placed)| (rest, placed.as_slice()));
         Names { placed, ..self }.access(text, lhs);
         let _ = write!(text, " {} ", op.monoid().map_or("=", Monoid::sign));
+        let rhs = op.monoid().map_or(rhs, |monoid| reduced(monoid, rhs));
         self.expr(text, rhs, 0);
     }
 
@@ -316,7 +322,7 @@ impl Names<'_> {
                 for &var in vars {
                     let _ = write!(text, "{}, ", self.vars[var].name);
                 }
-                self.expr(text, a, 0);
+                self.expr(text, reduced(*monoid, a), 0);
                 text.push(')');
             }
         }

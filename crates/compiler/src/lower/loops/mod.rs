@@ -9,6 +9,7 @@
 //! | `positions` | the positions of one iterator, or at most one of them |
 //! | `runs` | runs of neighboring coordinates |
 //! | `merge` | several iterators, advanced together |
+//! | `pieces` | several iterators of neighboring coordinates, piece by piece |
 //! | `gallop` | an intersection, by jumps |
 //! | `union` | a union without a case for every combination, and loops of a merge without branches |
 //! | `words` | stored words of 64 coordinates |
@@ -30,6 +31,7 @@ mod here;
 mod lanes;
 pub(super) mod listed;
 mod merge;
+mod pieces;
 mod positions;
 mod runs;
 mod together;
@@ -73,6 +75,7 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
         Strategy::AtMostOne(k) => positions::emit_one(cx, &l, *k),
         Strategy::Runs(k) => runs::emit(cx, &l, *k),
         Strategy::Merge(loops) => merge::emit(cx, &l, loops),
+        Strategy::Pieces(points) => pieces::emit(cx, &l, points),
         Strategy::Gallop(point) => gallop::emit(cx, &l, *point),
         Strategy::Words(loops) => words::emit(cx, &l, loops),
         Strategy::Bits(loops) => bits::emit(cx, &l, loops),

@@ -35,7 +35,7 @@ pub(in crate::lower) fn begin(tensor: TensorId, scope: &mut Scope) {
 
 impl Sink for Atomic {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
-        let &Addition { ref key, op, value } = addition;
+        let &Addition { ref key, op, value, .. } = addition;
         let op = functions::reduction(op.monoid().unwrap_or(Monoid::SUM)).filter(|op| op.is_atomic());
         let op: BinaryOp =
             op.ok_or_else(|| Diagnostic::internal("a combination that memory does not do indivisibly"))?;

@@ -214,7 +214,7 @@ pub(in crate::lower) fn add_up(
 
 impl Sink for Carried {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
-        let &Addition { ref key, op, value } = addition;
+        let &Addition { ref key, op, value, .. } = addition;
         let at = value_position(cx, key, scope)?;
         let Room { depth, array, places, .. } = self.room;
         let block = block_below(cx, key.tensor, depth, scope);

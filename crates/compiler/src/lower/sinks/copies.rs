@@ -16,10 +16,14 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, ExprId};
+use lacunar_imp::{ArrayId, CompareOp, ExprId};
 use lacunar_notation::{Monoid, Role, TensorId, WorkspaceKind};
 
-use super::values::{combine_at, combine_variable, identity_of, monoid_of, set_given};
+use super::values::{
+    Beside, Pair, beside_name, combine_at, combine_pair, combine_pair_at, combine_variable, compared_in, first_beside,
+    identity_of, monoid_of, set_given,
+};
+use super::workspace::declare_beside;
 use super::{Addition, Sink, Workspace};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::lower::derive::{position, value_position};
@@ -52,6 +56,8 @@ pub(in crate::lower) struct Copies {
     array: ArrayId,
     /// The flags that tell if a chunk gave anything, if the pattern of a result depends on it.
     given: Option<ArrayId>,
+    /// The values beside indices.
+    beside: Option<ArrayId>,
 }
 
 /// A chunk's copy of a tensor.
@@ -62,6 +68,8 @@ struct Copy {
     /// From an element's place in the tensor to that in the array of all copies.
     offset: ExprId,
     given: Option<MutableVar>,
+    /// The values beside indices, at the same places as these.
+    beside: Option<ArrayId>,
 }
 
 /// How a tensor is assigned to.
@@ -121,7 +129,13 @@ pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, extent: &Extent, chunks: E
         cx.b.alloc(given, chunks, false);
         given
     });
-    Copies { of: *extent, array, given }
+    let beside = compared_in(cx.kernel, extent.tensor).map(|(ty, compared)| {
+        let name = format!("{}_copies", beside_name(cx, extent.tensor, compared));
+        let beside = cx.b.local_array(&name, ty);
+        cx.b.alloc(beside, total, false);
+        beside
+    });
+    Copies { of: *extent, array, given, beside }
 }
 
 /// At the beginning of a chunk: its copy is empty, and takes the place of the tensor.
@@ -135,14 +149,20 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, copies: &Copies, chunk: Expr
     });
     if of.scalar().is_some() {
         let value = cx.b.declare(&info.name, identity);
-        scope.know(Fact::Sink(copies.of.tensor, Rc::new(Workspace::Scalar { value, given })));
+        let beside = declare_beside(cx, copies.of.tensor);
+        scope.know(Fact::Sink(copies.of.tensor, Rc::new(Workspace::Scalar { value, given, beside })));
         return;
     }
     let begin = cx.b.mul(chunk, copies.of.len);
     let end = cx.b.add(begin, copies.of.len);
     cx.fill(copies.array, (begin, end), identity);
+    if let (Some(beside), Some(compared)) = (copies.beside, compared_in(cx.kernel, copies.of.tensor)) {
+        let first = first_beside(cx, compared);
+        cx.fill(beside, (begin, end), first);
+    }
     let offset = cx.b.sub(begin, copies.of.first);
-    scope.know(Fact::Sink(copies.of.tensor, Rc::new(Copy { of, array: copies.array, offset, given })));
+    let copy = Copy { of, array: copies.array, offset, given, beside: copies.beside };
+    scope.know(Fact::Sink(copies.of.tensor, Rc::new(copy)));
 }
 
 /// At the end of a chunk, in whose scope its copy is: the values of variables go to the arrays.
@@ -154,11 +174,38 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId
     if let Some(value) = own.scalar() {
         let value = cx.b.var(value);
         cx.b.store(copies.array, chunk, value);
+        if let (Some(array), Some(Beside::Variable(beside))) = (copies.beside, own.beside()) {
+            let beside = cx.b.var(beside);
+            cx.b.store(array, chunk, beside);
+        }
     }
     if let (Some(array), Some(given)) = (copies.given, own.given()) {
         let given = cx.b.var(given);
         cx.b.store(array, chunk, given);
     }
+}
+
+/// True if a tensor that chunks have copies of is a variable that comes to a value which nothing changes any more.
+pub(in crate::lower) fn may_be_done(cx: &Lowerer<'_>, tensor: TensorId) -> bool {
+    let (info, monoid) = (&cx.kernel.tensors[tensor], monoid_of(cx.kernel, tensor));
+    // Of values that are told apart, a strict kernel takes the first.
+    info.role == Role::Workspace(WorkspaceKind::Scalar)
+        && (monoid.terminal(info.dtype).is_some() || monoid.keeps_first())
+        && (monoid.is_exact(info.dtype) || !cx.options.strict)
+}
+
+/// The condition that nothing changes a chunk's copy any more.
+pub(in crate::lower) fn is_done(cx: &mut Lowerer<'_>, copies: &Copies, scope: &Scope) -> Option<ExprId> {
+    let (tensor, dtype) = (copies.of.tensor, cx.kernel.tensors[copies.of.tensor].dtype);
+    let held = scope.sink(tensor).and_then(|own| own.scalar())?;
+    let monoid = monoid_of(cx.kernel, tensor);
+    let held = cx.b.var(held);
+    let (op, value) = match monoid.terminal(dtype) {
+        Some(terminal) => (CompareOp::Eq, terminal),
+        None => (CompareOp::Ne, monoid.identity(dtype)?),
+    };
+    let value = cx.b.constant(value);
+    Some(cx.b.compare(op, held, value))
 }
 
 /// Behind the loop: the copies are combined.
@@ -169,13 +216,20 @@ pub(in crate::lower) fn add_up(
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
     let zero = cx.b.int(0);
-    let Copies { of: Extent { first, len, .. }, array, .. } = *copies;
+    let Copies { of: Extent { first, len, .. }, array, beside, .. } = *copies;
     let monoid = monoid_of(cx.kernel, copies.of.tensor);
     let of = scope.sink(copies.of.tensor);
+    let held = of.as_ref().and_then(|of| of.beside());
     if let Some(value) = of.as_ref().and_then(|of| of.scalar()) {
         cx.b.for_loop("c", zero, chunks, |b, c| {
             let part = b.load("part", array, c);
-            combine_variable(b, value, monoid, part);
+            match (monoid.compared(), beside, held) {
+                (Some(compared), Some(beside), Some(Beside::Variable(held))) => {
+                    let of = b.load("beside", beside, c);
+                    combine_pair(b, (value, held), compared, Pair { index: part, value: of });
+                }
+                _ => combine_variable(b, value, monoid, part),
+            }
         });
     } else {
         let values = values(cx, copies.of.tensor, scope)?;
@@ -185,7 +239,13 @@ pub(in crate::lower) fn add_up(
                 let at = b.add(begin, p);
                 let part = b.load("part", array, at);
                 let place = b.add(first, p);
-                combine_at(b, values, place, monoid, part);
+                match (monoid.compared(), beside, held) {
+                    (Some(compared), Some(beside), Some(Beside::Array(held))) => {
+                        let of = b.load("beside", beside, at);
+                        combine_pair_at(b, (values, held), place, compared, Pair { index: part, value: of });
+                    }
+                    _ => combine_at(b, values, place, monoid, part),
+                }
             });
         });
     }
@@ -202,10 +262,16 @@ pub(in crate::lower) fn add_up(
 
 impl Sink for Copy {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
-        let &Addition { ref key, op, value } = addition;
+        let &Addition { ref key, op, value, of } = addition;
         let at = value_position(cx, key, scope)?;
         let at = cx.b.add(self.offset, at);
-        combine_at(&mut cx.b, self.array, at, op.monoid().unwrap_or(Monoid::SUM), value);
+        let monoid = op.monoid().unwrap_or(Monoid::SUM);
+        match (self.beside, monoid.compared(), of) {
+            (Some(beside), Some(compared), Some(of)) => {
+                combine_pair_at(&mut cx.b, (self.array, beside), at, compared, Pair { index: value, value: of });
+            }
+            _ => combine_at(&mut cx.b, self.array, at, monoid, value),
+        }
         if cx.kernel.tensors[key.tensor].role != Role::Result {
             set_given(cx, self.given);
         }

@@ -39,6 +39,7 @@ use super::{Lowerer, MutableVar, Written};
 use crate::iterate::iterators::{AccessKey, result_of};
 
 pub(super) use append::Append;
+pub(super) use values::Beside;
 pub(super) use workspace::Workspace;
 
 /// The largest number of coordinates that a loop can visit.
@@ -50,6 +51,8 @@ pub(super) struct Addition {
     pub key: AccessKey,
     pub op: AssignOp,
     pub value: ExprId,
+    /// The value that it is the index of, if it is one.
+    pub of: Option<ExprId>,
 }
 
 /// The destination of the values of a tensor.
@@ -72,6 +75,11 @@ pub(super) trait Sink: std::fmt::Debug {
 
     /// The variable that is all there is, of a scalar workspace.
     fn scalar(&self) -> Option<MutableVar> {
+        None
+    }
+
+    /// The values beside the indices that are combined in it.
+    fn beside(&self) -> Option<Beside> {
         None
     }
 

@@ -27,7 +27,10 @@ use lacunar_notation::{Monoid, Role, TensorId, VarId, WorkspaceKind};
 
 use super::bitmap::{self, Bitmap};
 use super::indexed::{self, Indexed};
-use super::values::{combine_at, combine_variable, monoid_of, set_given};
+use super::values::{
+    Beside, Pair, beside_name, combine_at, combine_pair, combine_pair_at, combine_variable, compared_in, first_beside,
+    monoid_of, set_given,
+};
 use super::{Addition, Sink};
 use crate::iterate::races::filled_inside;
 use crate::levels::list_levels;
@@ -43,10 +46,14 @@ pub(in crate::lower) enum Workspace {
     Scalar {
         value: MutableVar,
         given: Option<MutableVar>,
+        /// The value beside an index.
+        beside: Option<MutableVar>,
     },
     Dense {
         len: ExprId,
         given: Option<MutableVar>,
+        /// The values beside indices.
+        beside: Option<ArrayId>,
     },
     Marked {
         marks: ArrayId,
@@ -128,7 +135,13 @@ fn declare_dense(cx: &mut Lowerer<'_>, tensor: TensorId, vars: &[VarId]) -> (Wor
     }
     let values = cx.b.local_array(&info.name, info.dtype);
     cx.b.alloc(values, len, false);
-    (Workspace::Dense { len, given: None }, TensorCode { levels: Vec::new(), values: Some(values) })
+    let beside = compared_in(cx.kernel, tensor).map(|(ty, compared)| {
+        let name = beside_name(cx, tensor, compared);
+        let beside = cx.b.local_array(&name, ty);
+        cx.b.alloc(beside, len, false);
+        beside
+    });
+    (Workspace::Dense { len, given: None, beside }, TensorCode { levels: Vec::new(), values: Some(values) })
 }
 
 fn declare_marked(cx: &mut Lowerer<'_>, tensor: TensorId, var: VarId) -> (Workspace, TensorCode) {
@@ -178,22 +191,34 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain
     let (value, none) = (cx.b.constant(info.fill()), cx.b.int(0));
     if info.role == Role::Workspace(WorkspaceKind::Scalar) {
         let value = cx.b.declare(&info.name, value);
+        let beside = declare_beside(cx, tensor);
         let given = declare_given(cx, tensor, is_certain, scope);
-        scope.know(Fact::Sink(tensor, Rc::new(Workspace::Scalar { value, given })));
+        scope.know(Fact::Sink(tensor, Rc::new(Workspace::Scalar { value, given, beside })));
         return;
     }
     let sink = scope.sink(tensor);
     match (sink.as_ref().and_then(|sink| sink.as_workspace()), code(cx, tensor, scope).values) {
-        (Some(&Workspace::Dense { len, .. }), Some(array)) => {
+        (Some(&Workspace::Dense { len, beside, .. }), Some(array)) => {
             cx.fill(array, (none, len), value);
+            if let (Some(beside), Some(compared)) = (beside, compared_in(cx.kernel, tensor)) {
+                let first = first_beside(cx, compared);
+                cx.fill(beside, (none, len), first);
+            }
             let given = declare_given(cx, tensor, is_certain, scope);
-            scope.know(Fact::Sink(tensor, Rc::new(Workspace::Dense { len, given })));
+            scope.know(Fact::Sink(tensor, Rc::new(Workspace::Dense { len, given, beside })));
         }
         (Some(&(Workspace::Marked { count, .. } | Workspace::Sorted { count, .. })), _) => cx.b.assign(count, none),
         (Some(Workspace::Bitmap(bitmap)), _) => cx.b.assign(bitmap.count(), none),
         (Some(Workspace::Indexed(indexed)), _) => cx.b.assign(indexed.count, none),
         _ => {}
     }
+}
+
+/// The variable for the value beside the index in a workspace, if that is what it holds.
+pub(super) fn declare_beside(cx: &mut Lowerer<'_>, tensor: TensorId) -> Option<MutableVar> {
+    let compared = compared_in(cx.kernel, tensor)?;
+    let (name, first) = (beside_name(cx, tensor, compared.1), first_beside(cx, compared));
+    Some(cx.b.declare(&name, first))
 }
 
 /// A variable that says if a workspace was given anything, where that is not certain and the pattern of a result depends on it.
@@ -296,18 +321,28 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scop
 
 impl Sink for Workspace {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
-        let &Addition { ref key, op, value } = addition;
+        let &Addition { ref key, op, value, of } = addition;
         // Repeated coordinates are added up, also by an assignment that only stores.
         let monoid = op.monoid().unwrap_or(Monoid::SUM);
         match *self {
-            Workspace::Scalar { value: variable, given } => {
-                combine_variable(&mut cx.b, variable, monoid, value);
+            Workspace::Scalar { value: variable, given, beside } => {
+                match (beside, monoid.compared(), of) {
+                    (Some(beside), Some(compared), Some(of)) => {
+                        combine_pair(&mut cx.b, (variable, beside), compared, Pair { index: value, value: of });
+                    }
+                    _ => combine_variable(&mut cx.b, variable, monoid, value),
+                }
                 set_given(cx, given);
             }
-            Workspace::Dense { given, .. } => {
+            Workspace::Dense { given, beside, .. } => {
                 let at = value_position(cx, key, scope)?;
                 let array = values(cx, key.tensor, scope)?;
-                combine_at(&mut cx.b, array, at, monoid, value);
+                match (beside, monoid.compared(), of) {
+                    (Some(beside), Some(compared), Some(of)) => {
+                        combine_pair_at(&mut cx.b, (array, beside), at, compared, Pair { index: value, value: of });
+                    }
+                    _ => combine_at(&mut cx.b, array, at, monoid, value),
+                }
                 set_given(cx, given);
             }
             Workspace::Marked { marks, list, count, .. } => {
@@ -359,6 +394,14 @@ impl Sink for Workspace {
     fn scalar(&self) -> Option<MutableVar> {
         match self {
             Workspace::Scalar { value, .. } => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn beside(&self) -> Option<Beside> {
+        match *self {
+            Workspace::Scalar { beside, .. } => beside.map(Beside::Variable),
+            Workspace::Dense { beside, .. } => beside.map(Beside::Array),
             _ => None,
         }
     }

@@ -25,14 +25,21 @@
 //! result that the outermost loop assembles is made in pieces ([`piece`]), and values for a pattern that is given find their place
 //! in it ([`placed`]).
 //!
+//! Where all that a loop computes are variables that come to a value which nothing changes any more (`or`, `any`), a chunk that has
+//! come to it raises a flag, and chunks that begin after that do nothing:
+//!
+//! ```text
+//! for chunk parallel { t = false;  if !raised(done) { the loop, which is left when t is true };  if t { done |= true } }
+//! ```
+//!
 //! In a `strict` kernel, the number of chunks does not depend on the number of threads: sums are then formed in the same order for
 //! any number of threads.
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::Level;
-use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
+use lacunar_formats::{DType, Level};
+use lacunar_imp::{ArrayId, BinaryOp, CompareOp, ExprId, LoopKind, UnaryOp};
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{Parts, Race, Unit};
@@ -98,6 +105,8 @@ const WORK_OF_COPY: i64 = 2;
 struct ChunkSums {
     copies: Vec<Copies>,
     carried: Option<Room>,
+    /// The flag of chunks that leave others nothing to do.
+    done: Option<ArrayId>,
 }
 
 /// The loop over a leaf, shared by threads.
@@ -137,7 +146,8 @@ pub(in crate::lower) fn parallel_loop(
     let shared = |cx: &mut Lowerer<'_>| {
         let copies = extents.iter().map(|extent| copies::declare(cx, extent, chunks, &scope)).collect();
         let carried = carries.map(|(tensor, depth)| carried::declare(cx, tensor, depth, chunks, &scope));
-        let sums = ChunkSums { copies, carried };
+        let done = done_flag(cx, &added, copied, body);
+        let sums = ChunkSums { copies, carried, done };
         let mut inside = scope.clone();
         if is_atomic {
             added.iter().for_each(|tensor| atomic::begin(*tensor, &mut inside));
@@ -201,11 +211,44 @@ fn chunk(
     if let Some(room) = sums.carried {
         carried::begin(cx, room, number, var, share, &mut scope)?;
     }
-    leaf_loop(cx, var, share, body, &scope)?;
+    match sums.done {
+        Some(done) => {
+            let raised = cx.b.raised(done);
+            let goes_on = cx.b.unary(UnaryOp::Not, raised);
+            cx.when(goes_on, |cx| leaf_loop(cx, var, share, body, &scope))?;
+        }
+        None => leaf_loop(cx, var, share, body, &scope)?,
+    }
     for of in &sums.copies {
         copies::end(cx, of, number, &scope);
     }
+    let conditions: Vec<ExprId> = match sums.done {
+        Some(_) => sums.copies.iter().filter_map(|of| copies::is_done(cx, of, &scope)).collect(),
+        None => Vec::new(),
+    };
+    let all = conditions.into_iter().reduce(|a, b| cx.b.and(a, b));
+    if let (Some(done), Some(all)) = (sums.done, all) {
+        let (zero, yes) = (cx.b.int(0), cx.b.bool(true));
+        cx.b.if_then(all, |b| b.atomic(done, zero, BinaryOp::Or, yes));
+    }
     Ok(())
+}
+
+/// A flag for chunks to raise that leave others nothing to do, if there are such: the loop does nothing but give values to `added`,
+/// which chunks have copies of, and all come to a value that nothing changes any more.
+fn done_flag(cx: &mut Lowerer<'_>, added: &[TensorId], copied: &[TensorId], body: &Stmt) -> Option<ArrayId> {
+    let own = filled_inside(body);
+    let alone = body.writes().into_iter().all(|tensor| added.contains(&tensor) || own.contains(&tensor));
+    let may_be = !added.is_empty() && added == copied && added.iter().all(|tensor| copies::may_be_done(cx, *tensor));
+    if !alone || !may_be {
+        return None;
+    }
+    let names: Vec<String> = added.iter().map(|tensor| format!("`{}`", cx.name(*tensor))).collect();
+    cx.note(format!("chunks are passed over once nothing changes {} any more", names.join(" and ")));
+    let done = cx.b.local_array("done", DType::Bool);
+    let one = cx.b.int(1);
+    cx.b.alloc(done, one, true);
+    Some(done)
 }
 
 /// True if the loop over a leaf, the outermost of the kernel, assembles the result in pieces.

@@ -206,6 +206,8 @@ struct Resolver<'a> {
     blocks: usize,
     /// The clocks that are set.
     clocks: IndexSet<&'a str>,
+    /// The tensors whose entries conditions count.
+    counted: Vec<(&'a str, Span)>,
     errors: Vec<Error>,
 }
 
@@ -224,6 +226,7 @@ impl<'a> Resolver<'a> {
             is_sequence: true,
             blocks: 0,
             clocks: IndexSet::new(),
+            counted: Vec::new(),
             errors: Vec::new(),
         }
     }
@@ -388,6 +391,12 @@ impl<'a> Resolver<'a> {
             }
         }
         self.expr(body);
+        if monoid.compared().is_some() {
+            match vars {
+                [index] => variable(index).into_iter().for_each(|name| self.value(name, index.span)),
+                _ => self.errors.push(AccessMistake::OneIndex { span, name: monoid.name() }.into()),
+            }
+        }
         self.bound.truncate(depth);
     }
 

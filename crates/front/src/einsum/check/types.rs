@@ -15,7 +15,7 @@ use lacunar_notation::{
 
 use super::super::ast::{self, Number, Statement};
 use super::super::declarations::Declarations;
-use super::super::error::{Error, TypeMistake};
+use super::super::error::{Error, StatementMistake, TypeMistake};
 use super::names::{Entry, Meaning, Names, meaning};
 use super::values;
 
@@ -94,6 +94,10 @@ impl<'a> Typer<'a> {
     /// The right-hand side of a statement that assigns to `target`, in the type of the target, which it decides if it
     /// is open. `None` after a mistake.
     pub fn value(&mut self, statement: &Statement, target: TensorId) -> Option<Expr> {
+        if let Some(monoid) = statement.op.monoid().filter(|monoid| monoid.compared().is_some()) {
+            self.errors.push(StatementMistake::IndexOperator { span: statement.span, name: monoid.name() }.into());
+            return None;
+        }
         let value = self.assigned(statement, target)?;
         if let (AssignOp::Reduce(monoid), Some(dtype)) = (statement.op, self.dtypes[target.index()]) {
             // A pattern has no values to be combined; what is added to it is stored.
@@ -218,11 +222,27 @@ impl<'a> Typer<'a> {
         let stored = self.alone(&body);
         let body = self.settle(body, stored)?;
         let dtype = body.dtype;
-        if !monoid.is_defined(dtype) {
+        if !monoid.compared().unwrap_or(monoid).is_defined(dtype) {
             return self.not_defined(monoid.name(), dtype, span);
+        }
+        if monoid.compared().is_some() {
+            return self.index_of(monoid, body, vars, span);
         }
         let kind = ExprKind::Reduce(monoid, self.names.indices(vars), Box::new(body));
         Some(Value::Typed(Expr { kind, dtype, span }, stored))
+    }
+
+    /// `argmin(k, e)`: a reduction of the values of `k`, each beside the `e` that it is the index of.
+    fn index_of(&mut self, monoid: Monoid, value: Expr, vars: &[ast::Expr], span: Span) -> Option<Value> {
+        let [ast::Expr { kind: ast::ExprKind::Name(name), span: place, .. }] = vars else { return None };
+        let access = Access {
+            tensor: self.names.tensor(&values::tensor_of(name)),
+            vars: self.names.indices(vars),
+            span: *place,
+        };
+        let index = Expr { kind: ExprKind::Access(access), dtype: DType::I64, span: *place };
+        let kind = ExprKind::Reduce(monoid, self.names.indices(vars), Box::new(Expr::at(value, index)));
+        Some(Value::Typed(Expr { kind, dtype: DType::I64, span }, DType::I64))
     }
 
     /// A call of a function of two operands, or of `min` or `max` with more.

@@ -15,6 +15,7 @@ pub(crate) enum AccessMistake {
     LargeIndex { span: Span },
     IndexInLoops { span: Span },
     ReductionVariables { span: Span, name: &'static str },
+    OneIndex { span: Span, name: &'static str },
     Pruned { span: Span },
     LongList { span: Span, length: usize },
     ListAsValue { span: Span },
@@ -87,6 +88,12 @@ impl AccessMistake {
                         Some(last) => format!("coordinates are 0 to {last}"),
                         None => "the dimension has no coordinates".to_string(),
                     })
+            }
+            AccessMistake::OneIndex { span, name } => {
+                let inner = name.trim_start_matches("arg");
+                Diagnostic::error("E0210", format!("`{name}` gives the coordinate of one index variable"))
+                    .label(span, "over several")
+                    .hint(format!("reduce over the others inside: write `{name}(k, {inner}(j, A(k,j)))`"))
             }
             AccessMistake::Pruned { span } => {
                 Diagnostic::error("E0211", "`prune` says what a result stores, so that it stands outermost")

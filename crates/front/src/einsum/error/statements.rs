@@ -9,6 +9,10 @@ pub(crate) enum StatementMistake {
         span: Span,
         op: String,
     },
+    IndexOperator {
+        span: Span,
+        name: &'static str,
+    },
     AssignedInput {
         name: String,
         span: Span,
@@ -49,6 +53,11 @@ impl StatementMistake {
                 Diagnostic::error("E0601", format!("`{op}` is no way of assigning"))
                     .label(span, "not a monoid's operation")
                     .hint("use `=`, or one of `+= -= *= min= max= and= or= xor= any=`")
+            }
+            StatementMistake::IndexOperator { span, name } => {
+                Diagnostic::error("E0601", format!("`{name}=` is no way of assigning"))
+                    .label(span, "an index does not tell the value that it is of")
+                    .hint(format!("use `=`, and write `c(i) = {name}(k, A(i,k))`"))
             }
             StatementMistake::AssignedInput { name, span, read } => {
                 let error = Diagnostic::error("E0602", format!("`{name}` is an input and cannot be assigned to"))

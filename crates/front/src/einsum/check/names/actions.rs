@@ -95,8 +95,9 @@ impl<'a> Resolver<'a> {
     }
 
     /// Resolves the names in a number that is computed between statements.
-    fn scalar(&mut self, expr: &Expr) {
+    fn scalar(&mut self, expr: &'a Expr) {
         if let Some((name, span)) = counted(expr) {
+            self.counted.push((name, span));
             return self.read(name, span);
         }
         match &expr.kind {
@@ -125,22 +126,24 @@ impl<'a> Resolver<'a> {
     }
 
     /// Asks that the tensors which actions name are in statements, which tell their orders; notes those that are swapped.
-    pub(super) fn known_by_actions(&mut self, actions: &[Action]) {
-        let mut named: Vec<&Name> = Vec::new();
+    pub(super) fn known_by_actions(&mut self, actions: &'a [Action]) {
+        let mut named: Vec<(&str, Span)> = std::mem::take(&mut self.counted);
         let mut swaps = Vec::new();
         Action::visit(actions, &mut |action| match &action.kind {
             ActionKind::Swap(a, b) => {
-                named.extend([a, b]);
+                named.extend([a, b].map(|name| (name.text.as_str(), name.span)));
                 swaps.push((a, b, action.span));
             }
-            ActionKind::Print(name) | ActionKind::Read(name, _) | ActionKind::Write(name, _) => named.push(name),
+            ActionKind::Print(name) | ActionKind::Read(name, _) | ActionKind::Write(name, _) => {
+                named.push((&name.text, name.span));
+            }
             _ => {}
         });
-        for name in named {
-            if !self.names.tensors.contains_key(&name.text) {
+        for (name, span) in named {
+            if !self.names.tensors.contains_key(name) {
                 let tensors = self.names.tensors.keys().map(String::as_str);
-                let hint = words::did_you_mean(&name.text, tensors, "name a tensor that a statement reads or assigns");
-                self.errors.push(ActionMistake::NoTensor { name: name.text.clone(), span: name.span, hint }.into());
+                let hint = words::did_you_mean(name, tensors, "name a tensor that a statement reads or assigns");
+                self.errors.push(ActionMistake::NoTensor { name: name.to_string(), span, hint }.into());
             }
         }
         for (a, b, span) in swaps {
