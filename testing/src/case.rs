@@ -261,7 +261,8 @@ impl Case {
             let data = self.inputs.get(&tensor.name);
             if tensor.role == Role::Input || data.is_some() {
                 let dims = dims(&program, &tensor.name)?;
-                given.insert(tensor.name.clone(), self.entries(&tensor.name, data, dims, tensor)?);
+                let sizes = (dims, index_size(&program, &tensor.name));
+                given.insert(tensor.name.clone(), self.entries(&tensor.name, data, sizes, tensor)?);
             }
         }
         if let Some(name) = self.inputs.keys().find(|name| !given.contains_key(*name)) {
@@ -289,10 +290,21 @@ impl Case {
         }
     }
 
-    fn entries(&self, name: &str, data: Option<&Data>, dims: Vec<u64>, tensor: &Tensor) -> Result<Entries, String> {
+    /// `below`: the size of the dimension that the values are coordinates of, if they are.
+    fn entries(
+        &self,
+        name: &str,
+        data: Option<&Data>,
+        (dims, below): (Vec<u64>, Option<u64>),
+        tensor: &Tensor,
+    ) -> Result<Entries, String> {
         let dtype = tensor.dtype;
         let made = |seed, density, zeros| fitting(data::entries(seed, &dims, dtype, density, zeros), &tensor.format);
         let default = data::seed(&[&self.name, name]);
+        let made = |seed, density, zeros| match below {
+            Some(size) => data::below(seed, made(seed, density, zeros), size),
+            None => made(seed, density, zeros),
+        };
         match data {
             Some(Data::Entries(rows)) => read(rows, dims, dtype),
             Some(Data::Generated(Generated { density, seed, zeros })) => {
@@ -316,8 +328,22 @@ fn fill(value: &Value) -> Option<lacunar_formats::Scalar> {
     Some(read_value(value, dtype)?.fill(dtype))
 }
 
+/// The size of the smallest dimension that values of a tensor are coordinates of, if they are.
+pub(crate) fn index_size(program: &Program, name: &str) -> Option<u64> {
+    let gathers = program
+        .tensors
+        .iter()
+        .filter(|(_, tensor)| tensor.gathered().is_some_and(|of| program.tensors[of].name == name));
+    gathers.filter_map(|(_, tensor)| tensor.dims.last().copied().flatten()).min()
+}
+
 /// The sizes of a tensor, from its own dimensions or those of the variables it is used with.
 fn dims(program: &Program, name: &str) -> Result<Vec<u64>, String> {
+    // Values that are indices have sizes of their own.
+    let known = program.tensors.iter().find(|(_, tensor)| tensor.name == name);
+    if let Some(dims) = known.and_then(|(_, tensor)| tensor.dims.iter().copied().collect::<Option<Vec<u64>>>()) {
+        return Ok(dims);
+    }
     let accesses = program.statements.iter().flat_map(|s| std::iter::once(&s.lhs).chain(s.rhs.accesses()));
     let of_tensor = accesses.filter(|access| program.tensors[access.tensor].name == name);
     let mut found = of_tensor.map(|access| {

@@ -51,6 +51,16 @@ pub fn entries(seed: u64, dims: &[u64], dtype: DType, density: f64, zeros: bool)
     entries
 }
 
+/// The same entries with coordinates of a dimension of this size as values.
+pub fn below(seed: u64, entries: Entries, size: u64) -> Entries {
+    let mut rng = Rng::with_seed(seed);
+    let mut coordinates = entries;
+    // No type holds fewer.
+    let size = size.clamp(1, 128);
+    coordinates.values.values_mut().for_each(|value| *value = Scalar::Int(i128::from(rng.u64(..size))));
+    coordinates
+}
+
 /// The coordinates at which entries may be: all, or a few of each dimension that has too many, among them the first and the last.
 fn drawn_from(dims: &[u64]) -> impl Iterator<Item = Vec<u64>> {
     let counts = |most: u64| dims.iter().map(|&size| if size < most { size } else { FEW }).collect::<Vec<u64>>();

@@ -21,7 +21,7 @@ use crate::operators::{Made, monoid, operator};
 use crate::rounds::repeated;
 use crate::schedules::schedule;
 use crate::setup::Setup;
-use crate::sketch::{Form, Operand, Sketch, Statement, Tree};
+use crate::sketch::{Form, Operand, Sketch, Statement, Through, Tree};
 
 /// A random program: the first sketch of the seed's that checks, with its instance. `None` if none of many does.
 pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
@@ -292,17 +292,40 @@ impl Generator<'_> {
             let form = if self.rng.percent(60) { Some(self.form(dimension, order)) } else { None };
             let operand = &mut self.sketch.tensors[tensor];
             operand.indices.push(form);
-            if form.is_some() && self.rng.percent(70) {
+            let Some(form) = form else { continue };
+            let var_size = operand.dims[dimension];
+            if self.rng.percent(70) {
                 operand.dims[dimension] = self.rng.u64(0..=9);
             }
+            if self.rng.percent(35) {
+                let through = self.through(var_size, self.sketch.tensors[tensor].dims[dimension]);
+                self.sketch.tensors[tensor].indices[dimension] = Some(Form { through, ..form });
+            }
         }
+    }
+
+    /// An element for the index of a dimension of this size, whose index is a variable of so many values.
+    fn through(&mut self, values: u64, size: u64) -> Option<Through> {
+        if self.rng.percent(25) {
+            return (1..=size.min(9)).contains(&values).then_some(Through::List(values));
+        }
+        let alone = self.rng.percent(60) && size > 0;
+        let name = format!("I{}", self.sketch.tensors.len());
+        let dtype = self.pick(&[DType::I64, DType::I64, DType::I32, DType::U8, DType::U64, DType::I16]);
+        let (vars, filled) = (self.sketch.sizes.iter().position(|&size| size == values)?, self.filled);
+        self.filled = false;
+        let place = self.tensor(name, &[vars], Some(dtype), true, true);
+        self.filled = filled;
+        let index = &mut self.sketch.tensors[place];
+        index.below = Some(if alone { size } else { size + 2 });
+        Some(Through::Tensor { place, alone })
     }
 
     fn form(&mut self, dimension: usize, order: usize) -> Form {
         let factor = self.pick(&[1, 1, 1, 1, 2, 2, 3, -1, -1]);
         let plus = (order > 1 && self.rng.percent(20)).then(|| (dimension + 1) % order);
         let constant = self.pick(&[0, 0, 1, 1, 2, 3, 5, -1, -2]);
-        Form { factor, plus, constant: if factor < 0 { constant + 4 } else { constant } }
+        Form { factor, plus, constant: if factor < 0 { constant + 4 } else { constant }, through: None }
     }
 
     fn statement(&mut self) {
@@ -411,7 +434,8 @@ impl Generator<'_> {
         let zeros = self.rng.percent(30) && format.map().is_none();
         let fill = if self.filled && self.rng.percent(40) { Some(self.fill(dtype)) } else { None };
         let indices = Vec::new();
-        self.sketch.tensors.push(Operand { name, format, dtype, fill, dims, density, zeros, given, indices });
+        let operand = Operand { name, format, dtype, fill, dims, density, zeros, given, indices, below: None };
+        self.sketch.tensors.push(operand);
         self.sketch.tensors.len() - 1
     }
 
@@ -640,7 +664,14 @@ impl Generator<'_> {
         let mut vars = Vec::new();
         let indices = self.sketch.tensors[tensor].indices.clone();
         for (dimension, size) in dims.into_iter().enumerate() {
-            let is_free = indices.get(dimension).copied().flatten().is_some();
+            let form = indices.get(dimension).copied().flatten();
+            let is_free = form.is_some();
+            let size = match form.and_then(|form| form.through) {
+                Some(Through::Tensor { place, .. }) => self.sketch.tensors[place].dims[0],
+                Some(Through::List(length)) => length,
+                None => size,
+            };
+            let is_free = is_free && form.is_none_or(|form| form.through.is_none());
             let fitting: Vec<usize> = (0..self.vars).filter(|&var| is_free || self.sketch.sizes[var] == size).collect();
             let fresh: Vec<usize> = fitting.iter().copied().filter(|var| !vars.contains(var)).collect();
             vars.push(if fresh.is_empty() { self.pick(&fitting) } else { self.pick(&fresh) });

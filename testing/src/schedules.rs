@@ -20,6 +20,8 @@ use lacunar_oracle::sums::{self, Index, Node, Term};
 
 /// The most commands for one statement.
 const LONGEST: usize = 5;
+/// Variables of this size and above are those of elements that are added to other terms of an index.
+const UNBOUNDED: u64 = 1 << 40;
 /// Numbers with which sizes could wrap around.
 const HUGE: [u64; 7] = [1 << 31, 1 << 32, 1 << 62, (1 << 62) + 1, (1 << 63) - 1, 1 << 63, u64::MAX];
 /// How often a loop is unrolled at most without saying so.
@@ -89,6 +91,10 @@ impl<'a> Maker<'a> {
         if distinct && free {
             vars.extend(&sums);
         }
+        // The loops over an element in an index would visit more values than can be visited, if they were split.
+        vars.retain(|var| {
+            program.vars[*var].size.is_none_or(|size| size < UNBOUNDED) || statement.lhs.vars.contains(var)
+        });
         let fresh = |var: &VarId| Loop {
             name: program.vars[*var].name.clone(),
             vars: vec![*var],

@@ -102,8 +102,12 @@ fn cuts(sketch: &Sketch) -> Vec<Sketch> {
         }
         for (dimension, form) in tensor.indices.iter().enumerate() {
             let Some(form) = *form else { continue };
-            let simple =
-                [Form { factor: 1, ..form }, Form { plus: None, ..form }, Form { constant: form.constant / 2, ..form }];
+            let simple = [
+                Form { factor: 1, ..form },
+                Form { plus: None, ..form },
+                Form { constant: form.constant / 2, ..form },
+                Form { through: None, ..form },
+            ];
             for simpler in simple.into_iter().filter(|simpler| *simpler != form) {
                 with(&|t| t.indices[dimension] = Some(simpler));
             }

@@ -53,9 +53,11 @@ pub struct Operand {
     pub given: bool,
     /// The index of each dimension, if it is no variable.
     pub indices: Vec<Option<Form>>,
+    /// The size of the dimension that its values are coordinates of, if they are.
+    pub below: Option<u64>,
 }
 
-/// An index: a variable times a factor, perhaps another variable, and a number.
+/// An index: a variable, or an element that it is the index of, times a factor, perhaps another variable, and a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     /// The factor of the dimension's variable.
@@ -64,6 +66,22 @@ pub struct Form {
     pub plus: Option<usize>,
     /// The number that is added.
     pub constant: i64,
+    /// What has the variable as its index.
+    pub through: Option<Through>,
+}
+
+/// An element of order 1 in an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Through {
+    /// Of a tensor, by its place among the tensors. The element alone is the index, if it is `alone`.
+    Tensor {
+        /// The place.
+        place: usize,
+        /// Nothing is added, and the factor is 1.
+        alone: bool,
+    },
+    /// Of a list of so many numbers from 0, in descending order, as many as the variable has values.
+    List(u64),
 }
 
 /// A statement.
@@ -150,7 +168,7 @@ impl Tree {
             format!("{name}({})", args.join(", "))
         };
         match self {
-            Tree::Access(tensor, vars) => access_text(&tensors[*tensor], vars),
+            Tree::Access(tensor, vars) => access_text(tensors, *tensor, vars),
             Tree::Index(var) => VARS[*var].to_string(),
             Tree::Number(text) => (*text).to_string(),
             Tree::Unary(UnaryFn::Neg, a) => format!("(-{})", a.text(tensors)),
@@ -176,19 +194,31 @@ fn values(tree: &Tree) -> Vec<usize> {
     }
 }
 
-fn access_text(tensor: &Operand, vars: &[usize]) -> String {
+fn access_text(tensors: &[Operand], tensor: usize, vars: &[usize]) -> String {
+    let tensor = &tensors[tensor];
     let name = &tensor.name;
     if vars.is_empty() {
         return name.clone();
     }
     let index = |(dimension, &var): (usize, &usize)| match tensor.indices.get(dimension).copied().flatten() {
         None => VARS[var].to_string(),
-        Some(Form { factor, plus, constant }) => {
+        Some(Form { factor, plus, constant, through }) => {
+            let own = match through {
+                Some(Through::Tensor { place, .. }) => format!("{}({})", tensors[place].name, VARS[var]),
+                Some(Through::List(length)) => {
+                    let numbers: Vec<String> = (0..length).rev().map(|number| number.to_string()).collect();
+                    format!("{{{}}}({})", numbers.join(", "), VARS[var])
+                }
+                None => VARS[var].to_string(),
+            };
+            if matches!(through, Some(Through::Tensor { alone: true, .. })) {
+                return own;
+            }
             let plus =
                 plus.and_then(|other| vars.get(other)).map_or(String::new(), |other| format!(" + {}", VARS[*other]));
             let term = match factor {
-                1 => VARS[var].to_string(),
-                _ => format!("{factor} * {}", VARS[var]),
+                1 => own,
+                _ => format!("{factor} * {own}"),
             };
             format!("{term}{plus} + {constant}")
         }
@@ -201,7 +231,7 @@ impl Sketch {
     /// The program's text.
     pub fn text(&self) -> String {
         let lines = self.statements.iter().map(|statement| {
-            let lhs = access_text(&self.tensors[statement.result], &statement.vars);
+            let lhs = access_text(&self.tensors, statement.result, &statement.vars);
             let op = statement.combines.map_or("=", Monoid::sign);
             format!("{lhs} {op} {}", statement.rhs.text(&self.tensors))
         });
@@ -253,6 +283,10 @@ impl Sketch {
                 let dtype = tensor.dtype.unwrap_or(DType::F64);
                 let entries = data::entries(seed, &tensor.dims, dtype, tensor.density, tensor.zeros);
                 let entries = fitting(entries, &tensor.format);
+                let entries = match tensor.below {
+                    Some(size) => data::below(seed, entries, size),
+                    None => entries,
+                };
                 given.insert(tensor.name.clone(), entries);
             }
         }
@@ -266,6 +300,14 @@ impl Sketch {
     /// The places of tensors that occur in a statement.
     fn used(&self) -> Vec<usize> {
         let results = self.statements.iter().map(|statement| statement.result);
-        results.chain(self.statements.iter().flat_map(|statement| statement.rhs.tensors())).collect()
+        let named: Vec<usize> =
+            results.chain(self.statements.iter().flat_map(|statement| statement.rhs.tensors())).collect();
+        let forms = named.iter().flat_map(|place| self.tensors[*place].indices.iter().flatten());
+        let indices = forms.filter_map(|form| match form.through {
+            Some(Through::Tensor { place, .. }) => Some(place),
+            _ => None,
+        });
+        let indices: Vec<usize> = indices.collect();
+        [named, indices].concat()
     }
 }

@@ -156,6 +156,7 @@ pub const fn meaning(status: Status) -> &'static str {
         Status::TooShort => "an array is shorter than the sizes say, or NULL; nothing is written",
         Status::WrongType => "a capacity says another type than that of the array; nothing is written",
         Status::WrongSize => "a size is negative; nothing is written",
+        Status::OutOfRange => "a value that is an index lies outside of its dimension; nothing is written",
     }
 }
 

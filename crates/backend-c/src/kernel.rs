@@ -219,6 +219,7 @@ impl KernelPrinter<'_> {
             Status::TooShort => "LACUNAR_TOO_SHORT",
             Status::WrongType => "LACUNAR_WRONG_TYPE",
             Status::WrongSize => "LACUNAR_WRONG_SIZE",
+            Status::OutOfRange => "LACUNAR_OUT_OF_RANGE",
         };
         self.fail_with(name);
     }

@@ -112,7 +112,10 @@ pub fn read_text(file: &str, what: &str) -> Result<String, Failure> {
 /// (a mistake that is told elsewhere) has no name.
 pub fn indices_of(ast: &Ast, tensor: &str) -> Option<Vec<Option<String>>> {
     let in_statements = ast.statements.iter().find_map(|statement| {
-        if statement.name.text == tensor { Some(names(&statement.indices)) } else { find(&statement.rhs, tensor) }
+        if statement.name.text == tensor {
+            return Some(names(&statement.indices));
+        }
+        statement.indices.iter().chain([&statement.rhs]).find_map(|expr| find(expr, tensor))
     });
     let mut in_conditions = None;
     Action::visit(&ast.body, &mut |action| {
@@ -129,6 +132,7 @@ pub fn indices_of(ast: &Ast, tensor: &str) -> Option<Vec<Option<String>>> {
 fn find(expr: &Expr, tensor: &str) -> Option<Vec<Option<String>>> {
     match &expr.kind {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => None,
+        ExprKind::List { index, .. } => index.as_ref().and_then(|index| find(index, tensor)),
         ExprKind::Name(name) => (name == tensor).then(Vec::new),
         ExprKind::Apply { name, args, .. } if name.text == tensor => Some(names(args)),
         ExprKind::Apply { args, .. } => args.iter().find_map(|arg| find(arg, tensor)),

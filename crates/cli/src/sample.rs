@@ -132,8 +132,8 @@ impl Statement<'_> {
         let mut random = fastrand::Rng::with_seed(seed);
         let sizes = self.whole_sizes();
         let mut sample = Sample::new();
-        // The coordinates of a sample are counted anew, so that a variable that stands as a value keeps all of them.
-        let is_value = |access: &&&Access| self.kernel.program().tensors[access.tensor].role == Role::Index;
+        // The coordinates of a sample are counted anew, so that a variable that stands as a value, or in an index, keeps all of them.
+        let is_value = |access: &&&Access| self.kernel.program().tensors[access.tensor].role.is_computed();
         let accesses = self.statement().rhs.accesses();
         let values: Vec<VarId> = accesses.iter().filter(is_value).flat_map(|access| access.vars.clone()).collect();
         for var in self.statement().lhs.vars.iter().filter(|var| !values.contains(var)) {
@@ -174,6 +174,16 @@ impl Statement<'_> {
     ) -> Result<Expr, Failure> {
         let mut fault = None;
         let found = self.rename(expr, &mut |access| {
+            // Values that are indices are taken as they are.
+            if let Some(of) = program.tensors[access.tensor].gathered() {
+                let name = program.tensors[of].name.clone();
+                if let Some(tensor) = self.tensor(&name).filter(|_| operands.iter().all(|(known, _)| *known != name)) {
+                    match tensor.try_clone() {
+                        Ok(tensor) => operands.push((name, tensor)),
+                        Err(error) => fault = Some(StorageError::from(error).into()),
+                    }
+                }
+            }
             let Some(tensor) = self.tensor_of(&access) else { return access };
             let mut declared = self.kernel.program().tensors[access.tensor].clone();
             declared.role = Role::Input;
@@ -229,7 +239,12 @@ fn interpreted(
         && operands.iter().all(|(_, tensor)| tensor.fill().is_zero())
         && let Some(bound) = bounding(program)
     {
-        let sized = operands.iter().map(|(name, tensor)| Ok((name.clone(), magnitudes(tensor)?)));
+        let indices = program.tensors.iter().filter_map(|(_, tensor)| tensor.gathered());
+        let indices: Vec<&str> = indices.map(|of| program.tensors[of].name.as_str()).collect();
+        let sized = operands.iter().map(|(name, tensor)| match indices.contains(&name.as_str()) {
+            true => Ok((name.clone(), tensor.try_clone().map_err(StorageError::from)?)),
+            false => Ok((name.clone(), magnitudes(tensor)?)),
+        });
         let operands = sized.collect::<Result<Vec<_>, Failure>>()?;
         let bounds = run(&bound, &operands, sizes, result, Some(DType::F64))?;
         scale = bounds.values.into_iter().map(|(at, value)| (at, value.magnitude())).collect();

@@ -312,7 +312,8 @@ fn has_one_value(tensors: &Arena<Tensor>, expr: &Expr) -> bool {
         let is_told = |var: &VarId| {
             body.accesses().iter().any(|access| {
                 let others = access.vars.iter().filter(|own| vars.contains(own)).count();
-                tensors[access.tensor].indicator.is_some() && access.vars.contains(var) && others == 1
+                let place = access.vars.iter().position(|own| own == var);
+                place.is_some_and(|place| tensors[access.tensor].tells(place)) && others == 1
             })
         };
         holds &= vars.iter().all(is_told);

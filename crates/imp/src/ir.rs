@@ -233,6 +233,8 @@ pub enum Status {
     WrongType = 5,
     /// The caller hands over a size that none can be.
     WrongSize = 6,
+    /// A value that is an index lies outside of its dimension.
+    OutOfRange = 7,
 }
 
 /// A statement.

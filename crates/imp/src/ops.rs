@@ -481,8 +481,14 @@ pub const fn type_code(ty: DType) -> u8 {
 
 impl Status {
     /// Every reason to stop.
-    pub const ALL: [Status; 5] =
-        [Status::OutOfMemory, Status::SizeOverflow, Status::TooShort, Status::WrongType, Status::WrongSize];
+    pub const ALL: [Status; 6] = [
+        Status::OutOfMemory,
+        Status::SizeOverflow,
+        Status::TooShort,
+        Status::WrongType,
+        Status::WrongSize,
+        Status::OutOfRange,
+    ];
 
     /// Its name in the text form.
     pub const fn name(self) -> &'static str {
@@ -492,6 +498,7 @@ impl Status {
             Status::TooShort => "too_short",
             Status::WrongType => "wrong_type",
             Status::WrongSize => "wrong_size",
+            Status::OutOfRange => "out_of_range",
         }
     }
 

@@ -139,7 +139,9 @@ fn share_with_renamed(kernel: &Kernel, sizes: &mut [Option<u64>]) {
 fn known_elsewhere(program: &Program, slots: &[Slot], sizes: &mut [Option<u64>]) {
     for statement in &program.statements {
         for access in statement.rhs.accesses().into_iter().chain([&statement.lhs]) {
-            let Some(found) = slots.get(access.tensor.index()).and_then(Slot::get) else { continue };
+            // Of an indicator, the dimensions of the tensor whose values it gathers are the first.
+            let of = program.tensors[access.tensor].gathered().unwrap_or(access.tensor);
+            let Some(found) = slots.get(of.index()).and_then(Slot::get) else { continue };
             for (var, &size) in access.vars.iter().zip(found.dims()) {
                 sizes[var.index()].get_or_insert(size);
             }
@@ -186,6 +188,7 @@ fn dimensions(program: &Program, step: &Step, slots: &[Slot]) -> Result<Vec<Opti
     let mut seen: Vec<Option<Dimension>> = vec![None; kernel.vars.len()];
     let mut fault = None;
     let mut meet = |access: &Access, tensor: TensorId| {
+        let tensor = program.tensors.get(tensor).and_then(Declared::gathered).unwrap_or(tensor);
         let Some(found) = slots.get(tensor.index()).and_then(Slot::get) else { return };
         for (number, (&var, &size)) in access.vars.iter().zip(found.dims()).enumerate() {
             let (here, var) = (Dimension { tensor, number, size }, renamed_from(kernel, var));

@@ -15,6 +15,7 @@ use lacunar_formats::{DType, IndexWidth};
 use lacunar_imp::{Function, Param, Verified, optimize, verify};
 use lacunar_machine::Machine;
 use lacunar_notation::concrete::{Assign, Kernel};
+use lacunar_notation::index::read_by;
 use lacunar_notation::schedule::{Assembly, Schedule};
 use lacunar_notation::{Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
@@ -351,7 +352,7 @@ fn readers(program: &Program, number: usize) -> impl Iterator<Item = (usize, &As
     // In a loop, an earlier one comes later as well.
     let first = if program.is_sequence() { number + 1 } else { 0 };
     let later = program.statements.iter().enumerate().skip(first);
-    later.filter(move |(_, statement)| statement.rhs.accesses().iter().any(|access| access.tensor == result))
+    later.filter(move |(_, statement)| read_by(&program.tensors, &statement.rhs).contains(&result))
 }
 
 /// For each statement, true if a later one finds its entries by the values of its result: it stores what differs from the fill

@@ -60,6 +60,16 @@ pub enum Error {
         /// The memory of the machine, in bytes.
         memory: u64,
     },
+    /// A value that is an index lies outside of its dimension.
+    #[error("{whose} is {value}, which is no index of a dimension of size {size}")]
+    OutOfRange {
+        /// The value.
+        value: String,
+        /// The element that it is of.
+        whose: String,
+        /// The size of the dimension.
+        size: u64,
+    },
     /// A tensor that does not fit the kernel it is given to.
     #[error("{0}")]
     Argument(String),
@@ -97,7 +107,7 @@ impl Error {
             Error::Program { diagnostics, .. } | Error::Schedule { diagnostics, .. } => {
                 diagnostics.first().map_or(Category::Internal, |diagnostic| diagnostic.category)
             }
-            Error::Io(_) => Category::File,
+            Error::Io(_) | Error::OutOfRange { .. } => Category::File,
             Error::Storage(StorageError::Alloc(_) | StorageError::Overflow { .. } | StorageError::Width { .. }) => {
                 Category::Memory
             }
@@ -133,6 +143,7 @@ impl Error {
             Error::Machine { .. } => Some("E1304"),
             Error::Foreign { .. } => Some("E1305"),
             Error::Backend(_) => Some("E1306"),
+            Error::OutOfRange { .. } => Some("E1307"),
             Error::Storage(StorageError::Order { .. }) | Error::Format(FormatError::Order { .. }) => Some("E0401"),
             Error::Format(FormatError::Unknown(_) | FormatError::Trailing(_)) => Some("E0402"),
             Error::Format(FormatError::Letter(..)) => Some("E0403"),

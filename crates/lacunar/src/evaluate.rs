@@ -12,6 +12,7 @@ use lacunar_runtime::Tensor;
 use crate::bind::{Slot, check_tensor, keeps_ranks, own_format, result_dims, sizes, source};
 use crate::compile::{Backend, Code, Step};
 use crate::error::Error;
+use crate::indices;
 use crate::launch::{Call, missing_pattern, wrong_pattern};
 use crate::memory;
 use crate::promises;
@@ -110,6 +111,7 @@ impl Evaluation<'_> {
         }
         let sizes = sizes(program, step, slots)?;
         promises::check(&plan.kernel, &sizes)?;
+        indices::check(program, step, &sizes, slots)?;
         check_memory(program, step, &sizes)?;
         let start = Instant::now();
         if let (Code::Conversion(copied, _), Phase::Fused) = (step.code(), phase) {
@@ -331,6 +333,11 @@ fn conversions(
         let (format, dtype, fill) = (&own_format(declared), declared.dtype, declared.fill());
         // A tensor that the kernel only views otherwise is the caller's.
         if conversion.source != step.result() && made_of.is_some_and(|tensor| tensor.format() == format) {
+            continue;
+        }
+        if let Some(tensor) = indices::entries((program, step), conversion, format, (sizes, slots))? {
+            let name = &program.tensors[conversion.source].name;
+            made.push((conversion.tensor, as_wide(tensor, format, name)?));
             continue;
         }
         let by_ranks = made_of.filter(|_| keeps_ranks(declared)).map(Tensor::by_ranks).transpose()?;

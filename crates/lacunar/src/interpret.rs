@@ -58,7 +58,7 @@ impl Call<'_> {
             Some(Status::OutOfMemory) => return Err(KernelStatus::OutOfMemory.into()),
             Some(Status::SizeOverflow) => return Err(self.failure(KernelStatus::SizeOverflow)),
             // Only shipped kernels check what they are given.
-            Some(status @ (Status::TooShort | Status::WrongType | Status::WrongSize)) => {
+            Some(status @ (Status::TooShort | Status::WrongType | Status::WrongSize | Status::OutOfRange)) => {
                 return Err(self.failure(KernelStatus::Internal(status.code())));
             }
         }

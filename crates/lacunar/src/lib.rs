@@ -41,6 +41,7 @@ pub mod einsum;
 mod error;
 mod evaluate;
 mod generate;
+mod indices;
 #[cfg(any(feature = "faer", feature = "ndarray", feature = "sprs"))]
 mod interop;
 mod interpret;

@@ -11,12 +11,14 @@
 use std::time::{Duration, Instant};
 
 use lacunar_compiler::lower::Phase;
+use lacunar_notation::index::read_by;
 use lacunar_notation::{Program, Role, TensorId};
 use lacunar_runtime::Tensor;
 
 use crate::bind::{Slot, check_tensor};
 use crate::compile::{Code, Step};
 use crate::error::Error;
+use crate::indices;
 use crate::launch::Call;
 
 /// The facts about a statement that hold as long as its tensors keep their sizes.
@@ -58,7 +60,9 @@ impl Ready {
         if !is_called || !is_plain {
             return None;
         }
-        let mut read: Vec<TensorId> = plan.statement.rhs.accesses().iter().map(|access| access.tensor).collect();
+        let is_stored = |id: &TensorId| !program.tensors[*id].role.is_computed();
+        let mut read: Vec<TensorId> = read_by(&program.tensors, &plan.statement.rhs);
+        read.retain(is_stored);
         // Without conversions, the kernel reads the program's tensors themselves, by the same handles.
         let inputs = read.iter().copied().filter(|id| *id != plan.result).collect();
         read.push(plan.result);
@@ -92,6 +96,7 @@ impl Ready {
             slots[id.index()].get().map_or(Ok(()), |found| check_tensor(&program.tensors[id], found, true))?;
         }
         let place = step.result().index();
+        indices::check(program, step, &self.sizes, slots)?;
         let mut result = match self.kept {
             Some(_) => match spare.take() {
                 Some(tensor) if slots[place].get().is_some_and(|old| old.dims() == tensor.dims()) => tensor,

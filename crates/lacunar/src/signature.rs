@@ -17,6 +17,7 @@
 use lacunar_backend_c::{About, Field, meaning, status_name};
 use lacunar_compiler::lower::{Binding, Phase};
 use lacunar_imp::{ArrayRole, Param, Status, type_code};
+use lacunar_notation::index::read_by;
 use serde::Serialize;
 
 use crate::bind::source;
@@ -91,9 +92,10 @@ impl Kernel {
         let (program, plan) = (self.program(), step.plan());
         let statement = &program.statements[step.statement()];
         let mut tensors = vec![statement.lhs.tensor];
-        for access in statement.rhs.accesses() {
-            if !tensors.contains(&access.tensor) {
-                tensors.push(access.tensor);
+        let read = read_by(&program.tensors, &statement.rhs).into_iter();
+        for tensor in read.filter(|tensor| !program.tensors[*tensor].role.is_computed()) {
+            if !tensors.contains(&tensor) {
+                tensors.push(tensor);
             }
         }
         let operand = |tensor| {

@@ -47,6 +47,19 @@ impl Kernel {
     pub fn is_confined(&self, var: VarId) -> bool {
         self.stored.recovered_from(var).next().is_some()
     }
+
+    /// Tensors that are read, in order of first occurrence, each before that whose values are its coordinates.
+    pub fn reads(&self) -> Vec<TensorId> {
+        let mut found = Vec::new();
+        for tensor in self.stmt.reads() {
+            for read in [Some(tensor), self.tensors[tensor].gathered()].into_iter().flatten() {
+                if !found.contains(&read) {
+                    found.push(read);
+                }
+            }
+        }
+        found
+    }
 }
 
 /// A statement of concrete notation.

@@ -64,7 +64,7 @@ pub struct Tensor {
     pub heaviest: Option<u64>,
     /// In a kernel that walks through stored dimensions: the view of the tensor whose storage this is.
     pub view: Option<View>,
-    /// The equation, if it is an indicator.
+    /// The relation between its coordinates, if it is an indicator.
     pub indicator: Option<Box<Indicator>>,
     /// The place at which it first appears.
     pub span: Span,
@@ -81,7 +81,7 @@ pub enum Role {
     Result,
     /// Made by the compiler, inside one kernel.
     Workspace(WorkspaceKind),
-    /// It has no storage: an equation between coordinates tells its elements ([`Tensor::indicator`]).
+    /// It has no storage of its own: a relation between coordinates tells its elements ([`Tensor::indicator`]).
     Indicator,
 }
 
@@ -241,10 +241,33 @@ impl Tensor {
         Tensor { name, format, dtype, fill, dims, role, nnz: None, heaviest: None, view: None, indicator: None, span }
     }
 
+    /// The tensor whose values are coordinates of this one, if it is an indicator that gathers them.
+    pub fn gathered(&self) -> Option<TensorId> {
+        self.indicator.as_deref()?.gather()?.tensor()
+    }
+
+    /// True if the coordinate of a dimension follows from all the others, as an indicator says.
+    pub fn tells(&self, dimension: usize) -> bool {
+        self.indicator.as_deref().is_some_and(|indicator| indicator.tells(dimension))
+    }
+
     /// The value of every element that is not stored.
     pub fn fill(&self) -> Scalar {
         self.fill.unwrap_or(Scalar::zero(self.dtype))
     }
+}
+
+/// The tensors whose values an expression reads: those of its accesses, and those whose values are indices in it.
+pub fn read_by(tensors: &Arena<Tensor>, expr: &Expr) -> Vec<TensorId> {
+    let mut found = Vec::new();
+    for access in expr.accesses() {
+        for tensor in [Some(access.tensor), tensors[access.tensor].gathered()].into_iter().flatten() {
+            if !found.contains(&tensor) {
+                found.push(tensor);
+            }
+        }
+    }
+    found
 }
 
 impl Expr {

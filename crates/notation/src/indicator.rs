@@ -1,42 +1,64 @@
-//! Indicators: tensors that are one where an affine equation holds between their coordinates, and zero elsewhere.
+//! Indicators: tensors that are one where their coordinates are related in some way, and zero elsewhere.
 //!
 //! They are how indices that are no variables take part in a statement. Each such index gets a variable of its own, which an
-//! indicator ties to those that it is made of:
+//! indicator ties to those that it is made of: by an affine [`Equation`], or by the values of a tensor, which it [gathers](Gather):
 //!
 //! ```text
 //! y(i) = x(i + 1)              y(i) = sum(d, [i - d + 1 == 0] * x(d))
 //! y(i + k) += x(i) * w(k)      y(d) += sum(i, k, [i + k - d == 0] * x(i) * w(k))
 //! B(j) = A(2, j)               B(j) = sum(d, [d - 2 == 0] * A(d, j))
+//! y(i) = x(p(i))               y(i) = sum(d, [d == p(i)] * x(d))
+//! y(i) = x(p(i) + 1)           y(i) = sum(d, e, [e - d + 1 == 0] * [e == p(i)] * x(d))
 //! ```
 //!
-//! Nothing is stored: the levels of an indicator are computed ([`Indicator::format`] says of which kinds they are). All the rest of a
-//! statement's compilation takes it for a sparse operand, so that windows, strides and shifts work over every format, in results as
-//! well as in operands. An index outside of its dimension meets no coordinate there, and the element is absent.
+//! Nothing is stored for an equation: its levels are computed ([`Indicator::format`] says of which kinds they are). A gather's only
+//! array is that of the values which it gathers. All the rest of a statement's compilation takes an indicator for a sparse operand, so
+//! that windows, strides, shifts, gathers and scatters work over every format, in results as well as in operands. An index outside of
+//! its dimension meets no coordinate there, and the element is absent.
 //!
 //! The bracket is Iverson's; a contraction with such a tensor is what Ghorbani et al. 2023, §4, write as a comparison in a rule.
 
+use lacunar_base::Span;
 use lacunar_formats::{DType, Format, Level, LevelKind};
 
+use crate::gather::Gather;
 use crate::index::{Role, Tensor};
-use lacunar_base::Span;
+
+/// The relation between the coordinates at which an indicator is one.
+///
+/// ```
+/// use lacunar_notation::{Equation, Gather, Indicator, Source};
+/// let next = Indicator::Equation(Equation { factors: vec![1, -1], constant: 1 }); // d == i + 1
+/// assert!(next.tells(0) && next.tells(1));
+/// let some = Indicator::Gather(Gather { source: Source::List(vec![3, 1, 3]), order: 2 }); // d == {3, 1, 3}(i)
+/// assert!(some.tells(1) && !some.tells(0));
+/// assert_eq!(some.inferred(&[None, None]), Some((0, 3)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Indicator {
+    /// An affine equation holds.
+    Equation(Equation),
+    /// The last coordinate is a value of a tensor, at the others.
+    Gather(Gather),
+}
 
 /// The equation of an indicator: `constant` plus the sum of each coordinate times its factor is 0.
 ///
 /// ```
-/// use lacunar_notation::Indicator;
-/// let next = Indicator { factors: vec![1, -1], constant: 1 }; // d == i + 1
+/// use lacunar_notation::Equation;
+/// let next = Equation { factors: vec![1, -1], constant: 1 }; // d == i + 1
 /// assert!(next.holds(&[3, 4]) && !next.holds(&[4, 3]));
 /// assert_eq!(next.determined_by(&[0]), Some(1));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Indicator {
+pub struct Equation {
     /// The factor of each dimension; none is 0.
     pub factors: Vec<i64>,
     /// The number that is added.
     pub constant: i64,
 }
 
-impl Indicator {
+impl Equation {
     /// The largest magnitude of a factor and of the constant.
     pub const MOST: i64 = 1 << 31;
 
@@ -57,8 +79,8 @@ impl Indicator {
     /// fit in the last, counted from 0, whatever is added to them.
     ///
     /// ```
-    /// use lacunar_notation::Indicator;
-    /// let strided = Indicator { factors: vec![2, -1], constant: 1 }; // d == 2 i + 1
+    /// use lacunar_notation::Equation;
+    /// let strided = Equation { factors: vec![2, -1], constant: 1 }; // d == 2 i + 1
     /// assert_eq!(strided.inferred(&[None, Some(7)]), Some((0, 4)));
     /// assert_eq!(strided.inferred(&[Some(3), None]), Some((1, 6)));
     /// ```
@@ -90,26 +112,83 @@ impl Indicator {
         terms.sum::<u128>() + u128::from(self.constant.unsigned_abs()) <= i64::MAX as u128 / 2
     }
 
-    /// The format of which an indicator's levels are, in this order of its dimensions: of all but the last, an interval of coordinates
-    /// under each parent; of the last at most the one coordinate that solves the equation.
-    ///
-    /// # Panics
-    /// Never: the modes are each a dimension's, once.
-    pub fn format(&self, modes: Vec<usize>) -> Format {
+    /// See [`Indicator::format`].
+    fn format(&self, modes: Vec<usize>) -> Format {
         let last = modes.len().saturating_sub(1);
-        let optional = LevelKind::named("optional").unwrap_or(LevelKind::COMPRESSED);
         let mut levels = vec![Level::COMPRESSED; modes.len()];
         if let (Some(level), Some(&mode)) = (levels.last_mut(), modes.last()) {
             // The interval above holds only coordinates that leave a solution for a factor of one.
             let always = last > 0 && self.factors.get(mode).is_some_and(|factor| factor.abs() == 1);
-            *level = if always { Level::SINGLETON } else { Level { kind: optional, unique: true } };
+            *level = if always { Level::SINGLETON } else { optional() };
         }
         Format::new(levels, modes).unwrap_or_else(|_| Format::csf(self.factors.len()))
+    }
+}
+
+/// A level with at most one coordinate under each parent.
+pub(crate) fn optional() -> Level {
+    Level { kind: LevelKind::named("optional").unwrap_or(LevelKind::COMPRESSED), unique: true }
+}
+
+impl Indicator {
+    /// The number of its dimensions.
+    pub fn order(&self) -> usize {
+        match self {
+            Indicator::Equation(equation) => equation.factors.len(),
+            Indicator::Gather(gather) => gather.order,
+        }
+    }
+
+    /// The equation, if it is one.
+    pub fn equation(&self) -> Option<&Equation> {
+        match self {
+            Indicator::Equation(equation) => Some(equation),
+            Indicator::Gather(_) => None,
+        }
+    }
+
+    /// What is gathered, if something is.
+    pub fn gather(&self) -> Option<&Gather> {
+        match self {
+            Indicator::Equation(_) => None,
+            Indicator::Gather(gather) => Some(gather),
+        }
+    }
+
+    /// True if the coordinate of a dimension follows from all the others.
+    pub fn tells(&self, dimension: usize) -> bool {
+        match self {
+            Indicator::Equation(_) => true,
+            Indicator::Gather(gather) => gather.tells(dimension),
+        }
+    }
+
+    /// A dimension whose size is not known yet, and the size that follows: see [`Equation::inferred`] and [`Gather::inferred`].
+    pub fn inferred(&self, sizes: &[Option<u64>]) -> Option<(usize, u64)> {
+        match self {
+            Indicator::Equation(equation) => equation.inferred(sizes),
+            Indicator::Gather(gather) => gather.inferred(sizes),
+        }
+    }
+
+    /// True if all numbers that are computed for it fit an index: see [`Equation::fits`].
+    pub fn fits(&self, sizes: &[Option<u64>]) -> bool {
+        self.equation().is_none_or(|equation| equation.fits(sizes))
+    }
+
+    /// The format of which an indicator's levels are, in this order of its dimensions: of an equation, an interval of coordinates under
+    /// each parent, and of the last dimension at most the one coordinate that solves it; of a gather, every coordinate of
+    /// what is gathered, and under each the one that its value is. A gather of a tensor has that order only ([`Gather::is_ordered`]).
+    pub fn format(&self, modes: Vec<usize>) -> Format {
+        match self {
+            Indicator::Equation(equation) => equation.format(modes),
+            Indicator::Gather(gather) => gather.format(modes),
+        }
     }
 
     /// The tensor of a program that is the indicator.
     pub fn tensor(self, name: String, dims: Vec<Option<u64>>, span: Span) -> Tensor {
-        let format = self.format((0..self.factors.len()).collect());
+        let format = self.format((0..self.order()).collect());
         let (role, dtype) = (Role::Indicator, DType::Pattern);
         let indicator = Some(Box::new(self));
         Tensor { name, format, dtype, fill: None, dims, role, nnz: None, heaviest: None, view: None, indicator, span }

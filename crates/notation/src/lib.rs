@@ -5,6 +5,7 @@
 //! (CGO 2019), §3 (concrete notation); Senanayake et al., OOPSLA 2020 (schedules, provenance).
 
 pub mod concrete;
+pub mod gather;
 pub mod index;
 pub mod indicator;
 pub mod monoid;
@@ -16,11 +17,12 @@ pub mod provenance;
 pub mod schedule;
 pub mod stored;
 
+pub use gather::{Gather, Source};
 pub use index::{
     Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, Role, Tensor, TensorId, VarId,
     WorkspaceKind,
 };
-pub use indicator::Indicator;
+pub use indicator::{Equation, Indicator};
 pub use monoid::Monoid;
 pub use operator::Operator;
 pub use ops::{BinaryFn, Function, UnaryFn};

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 use lacunar_formats::DType;
 
-use crate::index::{Expr, Program, TensorId};
+use crate::index::{Expr, Program, TensorId, read_by};
 
 /// One action.
 #[derive(Clone, Debug, PartialEq)]
@@ -148,7 +148,7 @@ impl Program {
             match action {
                 Action::Assign(statement) => {
                     let statement = &self.statements[*statement];
-                    statement.rhs.accesses().iter().for_each(|access| read(access.tensor, &known));
+                    read_by(&self.tensors, &statement.rhs).into_iter().for_each(|tensor| read(tensor, &known));
                     known.insert(statement.lhs.tensor);
                 }
                 Action::Swap(a, b) => {

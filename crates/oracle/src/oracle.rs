@@ -150,6 +150,7 @@ fn places(reading: &Reading, sizes: &[u64], given: &BTreeMap<String, Entries>) -
     let mut accesses = Vec::new();
     for statement in &reading.statements {
         accesses.push((statement.target, statement.indices.as_slice()));
+        statement.indices.iter().for_each(|index| index.collect(&mut accesses));
         collect(&statement.rhs, &mut accesses);
     }
     // Statements may hand coordinates from one variable to another: variables of one size share theirs.
@@ -180,7 +181,14 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
     let fills: Vec<Scalar> = tensors.iter().map(declared).collect();
     let filled = |entries: &Entries, tensor: &Known| entries.clone().with_fill(declared(tensor));
     let mut stored = Vec::new();
-    for (tensor, format) in tensors.iter().zip(&program.formats) {
+    for (number, (tensor, format)) in tensors.iter().zip(&program.formats).enumerate() {
+        if let Some(list) = program.reading.lists.get(&number) {
+            let mut entries = Entries::empty(vec![list.len() as u64], DType::I64);
+            let values = (0..).zip(list).map(|(place, &value)| (vec![place], Scalar::Int(i128::from(value))));
+            entries.values.extend(values);
+            stored.push(Some(Lookup::new(&entries)?));
+            continue;
+        }
         stored.push(match question.given.get(&tensor.name) {
             Some(entries) => Some(Lookup::new(&filled(entries, tensor).stored_in(format)?)?),
             None if !tensor.result => return Err(format!("input `{}` has no values", tensor.name)),
@@ -407,8 +415,9 @@ fn run(
             state.at[var.index()] = c;
             stray |= is_stray;
         }
-        let at = statement.indices.iter().zip(&space).map(|(index, &size)| index.at(&state.at).filter(|&at| at < size));
-        let Some(coordinate) = at.collect::<Option<Vec<u64>>>() else { continue };
+        let at = state.coordinate(&statement.indices);
+        let inside = |at: &Vec<u64>| at.iter().zip(&space).all(|(at, size)| at < size);
+        let Some(coordinate) = at.filter(inside) else { continue };
         (state.peak, state.exceptional, state.filled_up, state.emptied) = (0.0, false, false, false);
         state.tied = false;
         let value = state.value(&rhs);
@@ -591,8 +600,22 @@ impl<'a> Run<'a> {
         value
     }
 
+    /// The coordinate that indices are at the current point.
+    fn coordinate(&self, indices: &[Index]) -> Option<Vec<u64>> {
+        let element = |tensor: TensorId, at: &[u64]| {
+            let is_inside = at.iter().zip(&self.program.dims[tensor.index()]).all(|(at, size)| at < size);
+            let stored = self.stored[tensor.index()].as_ref().filter(|_| is_inside)?;
+            let value = stored.get(at.iter().copied()).map_or(self.fills[tensor.index()], |(value, _)| value);
+            match value {
+                Scalar::Int(value) => Some(value),
+                _ => None,
+            }
+        };
+        indices.iter().map(|index| index.at(&self.at, &element)).collect()
+    }
+
     fn element(&mut self, tensor: TensorId, indices: &[Index]) -> Value {
-        let at: Option<Vec<u64>> = indices.iter().map(|index| index.at(&self.at)).collect();
+        let at = self.coordinate(indices);
         let stored = self.stored[tensor.index()].as_ref();
         let found = at.and_then(|at| stored.and_then(|lookup| lookup.get(at.into_iter())));
         let (format, fill) = (&self.program.formats[tensor.index()], self.fills[tensor.index()]);

@@ -40,6 +40,8 @@ pub struct Reading {
     pub statements: Vec<Statement>,
     /// The actions, with every statement once.
     pub body: Vec<Action>,
+    /// The lists that are indices, by the numbers of the tensors that stand for them.
+    pub lists: BTreeMap<usize, Vec<u64>>,
 }
 
 /// The facts that are known of a tensor.
@@ -252,6 +254,7 @@ impl Reader<'_> {
         use lacunar_front::einsum::BinaryOp::{Add, Mul, Sub};
         let scaled = |index: Index, by: i64| Index {
             terms: index.terms.into_iter().map(|(var, factor)| (var, factor * by)).collect(),
+            elements: index.elements.into_iter().map(|(of, at, factor)| (of, at, factor * by)).collect(),
             constant: index.constant * by,
             is_sum: true,
         };
@@ -264,21 +267,43 @@ impl Reader<'_> {
                 }
             }
             sum.terms.retain(|(_, factor)| *factor != 0);
+            sum.elements.extend(b.elements);
             sum.constant += b.constant;
             sum.is_sum = true;
             sum
         };
         Ok(match &index.kind {
             ExprKind::Name(name) => self.var(name).into(),
-            ExprKind::Number(Number::Int(value)) => Index { terms: Vec::new(), constant: *value as i64, is_sum: true },
+            ExprKind::Number(Number::Int(value)) => {
+                Index { terms: Vec::new(), elements: Vec::new(), constant: *value as i64, is_sum: true }
+            }
+            ExprKind::Apply { name, args, .. } => {
+                let tensor = self.tensor(&name.text, args.len());
+                let is_open = !self.declarations.dtypes.contains_key(&name.text);
+                if is_open && !self.reading.tensors[tensor.index()].result {
+                    self.types[tensor.index()] = Some(DType::I64);
+                }
+                gathered(tensor, self.indices(args)?)
+            }
+            ExprKind::List { values, index } => {
+                let number = self.reading.lists.len() + 1;
+                let tensor = self.tensor(&format!("list {number}"), 1);
+                self.types[tensor.index()] = Some(DType::I64);
+                self.reading.lists.insert(tensor.index(), values.clone());
+                let place = match index {
+                    Some(index) => self.index(index)?,
+                    None => self.var(&format!("place {number}")).into(),
+                };
+                gathered(tensor, vec![place])
+            }
             ExprKind::Neg(a) => scaled(self.index(a)?, -1),
             ExprKind::Binary(op, a, b) => {
                 let (a, b) = (self.index(a)?, self.index(b)?);
                 match op {
                     Add => sum(a, b),
                     Sub => sum(a, scaled(b, -1)),
-                    Mul if a.terms.is_empty() => scaled(b, a.constant),
-                    Mul if b.terms.is_empty() => scaled(a, b.constant),
+                    Mul if is_number(&a) => scaled(b, a.constant),
+                    Mul if is_number(&b) => scaled(a, b.constant),
                     _ => return Err("an index is no sum".to_string()),
                 }
             }
@@ -335,6 +360,7 @@ impl Reader<'_> {
                 }
             }
             ExprKind::Identity(_) => return Err("an identity is not written".to_string()),
+            ExprKind::List { .. } => return Err("a list is no value".to_string()),
             ExprKind::Apply { name, args, callee: Callee::Tensor } => self.element(&name.text, args)?,
             ExprKind::Apply { name, args, callee: Callee::Named } => self.applied(&name.text, args)?,
             ExprKind::Apply { args, callee: Callee::Operator(operator), .. } => self.operator(*operator, args)?,
@@ -446,7 +472,10 @@ fn only_reduces(name: &str) -> bool {
 
 /// The names that are indices on the left, or in an expression: of elements, or bound by reductions.
 fn indices_of(left: &[Expr], expr: &Expr, found: &mut Vec<String>) {
-    left.iter().for_each(|index| terms(index, found));
+    for index in left {
+        terms(index, found);
+        indices_of(&[], index, found);
+    }
     match &expr.kind {
         ExprKind::Apply { name: applied, args, callee } => {
             let text = applied.text.as_str();
@@ -467,6 +496,12 @@ fn indices_of(left: &[Expr], expr: &Expr, found: &mut Vec<String>) {
         ExprKind::Binary(_, a, b) => {
             indices_of(&[], a, found);
             indices_of(&[], b, found);
+        }
+        ExprKind::List { index, .. } => {
+            if let Some(index) = index {
+                terms(index, found);
+                indices_of(&[], index, found);
+            }
         }
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => {}
     }
@@ -495,6 +530,9 @@ fn is_index(name: &str, expr: &Expr) -> bool {
         }
         ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => is_index(name, a),
         ExprKind::Binary(_, a, b) => is_index(name, a) || is_index(name, b),
+        ExprKind::List { index, .. } => {
+            index.as_ref().is_some_and(|index| occurs(name, index) || is_index(name, index))
+        }
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => false,
     }
 }
@@ -507,6 +545,16 @@ fn occurs(name: &str, index: &Expr) -> bool {
         ExprKind::Binary(_, a, b) => [a, b].into_iter().any(|term| occurs(name, term)),
         _ => false,
     }
+}
+
+/// An index that is an element.
+fn gathered(tensor: TensorId, indices: Vec<Index>) -> Index {
+    Index { terms: Vec::new(), elements: vec![(tensor, indices, 1)], constant: 0, is_sum: false }
+}
+
+/// True if an index is a number.
+fn is_number(index: &Index) -> bool {
+    index.terms.is_empty() && index.elements.is_empty()
 }
 
 fn alone(value: &Value) -> DType {
@@ -568,7 +616,10 @@ fn computed(function: BinaryFn, a: Constant, b: Constant) -> Constant {
 pub fn collect<'t>(term: &'t Term, found: &mut Vec<(TensorId, &'t [Index])>) {
     match &term.node {
         Node::Constant(_) | Node::Index(_) | Node::Operand(_) => {}
-        Node::Element(tensor, indices) => found.push((*tensor, indices)),
+        Node::Element(tensor, indices) => {
+            found.push((*tensor, indices));
+            indices.iter().for_each(|index| index.collect(found));
+        }
         Node::Unary(_, a) | Node::Cast(a) | Node::Reduce { body: a, .. } => collect(a, found),
         Node::Binary(_, a, b) => {
             collect(a, found);

@@ -67,20 +67,25 @@ pub enum Node {
     },
 }
 
-/// An index: a sum of variables, each times a number, and a number.
+/// An index: a sum of variables and of elements, each times a number, and a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Index {
     /// The variables with their factors.
     pub terms: Vec<(VarId, i64)>,
+    /// The elements of tensors and of lists, with their factors.
+    pub elements: Vec<(TensorId, Vec<Index>, i64)>,
     /// The number that is added.
     pub constant: i64,
-    /// True if it was written as more than a variable.
+    /// True if it was written as more than a variable or an element.
     pub is_sum: bool,
 }
 
+/// The value of an element of a tensor at a coordinate; `None` outside of its dimensions.
+pub type Element<'a> = &'a dyn Fn(TensorId, &[u64]) -> Option<i128>;
+
 impl From<VarId> for Index {
     fn from(var: VarId) -> Index {
-        Index { terms: vec![(var, 1)], constant: 0, is_sum: false }
+        Index { terms: vec![(var, 1)], elements: Vec::new(), constant: 0, is_sum: false }
     }
 }
 
@@ -93,19 +98,36 @@ impl Index {
         }
     }
 
-    /// The coordinate, where variables have these values; `None` before the first.
-    pub fn at(&self, values: &[u64]) -> Option<u64> {
+    /// The coordinate, where variables have these values; `None` before the first, and where an element in it lies outside.
+    pub fn at(&self, values: &[u64], element: Element<'_>) -> Option<u64> {
         let terms = self.terms.iter().map(|(var, factor)| i128::from(*factor) * i128::from(values[var.index()]));
-        u64::try_from(terms.sum::<i128>() + i128::from(self.constant)).ok()
+        let mut sum = terms.sum::<i128>() + i128::from(self.constant);
+        for (tensor, indices, factor) in &self.elements {
+            let at: Option<Vec<u64>> = indices.iter().map(|index| index.at(values, element)).collect();
+            sum += i128::from(*factor) * element(*tensor, &at?)?;
+        }
+        u64::try_from(sum).ok()
+    }
+
+    /// Its elements, and those in their indices.
+    pub fn collect<'t>(&'t self, found: &mut Vec<(TensorId, &'t [Index])>) {
+        for (tensor, indices, _) in &self.elements {
+            found.push((*tensor, indices));
+            indices.iter().for_each(|index| index.collect(found));
+        }
     }
 }
 
 /// The variables of indices, each once.
 pub fn variables(indices: &[Index]) -> Vec<VarId> {
     let mut found = Vec::new();
-    for (var, _) in indices.iter().flat_map(|index| &index.terms) {
-        if !found.contains(var) {
-            found.push(*var);
+    for index in indices {
+        let own = index.terms.iter().map(|(var, _)| *var);
+        let inner = index.elements.iter().flat_map(|(_, indices, _)| variables(indices));
+        for var in own.chain(inner) {
+            if !found.contains(&var) {
+                found.push(var);
+            }
         }
     }
     found

@@ -175,11 +175,15 @@ fn search_indicators(kernel: &Kernel, body: &Stmt, iterators: &mut [Iterator], p
         let others = iterators.iter_mut().filter(|it| !computed(it) && is_searched(level(it)));
         others.for_each(|it| it.mode = Mode::Search);
     }
-    let stored = |it: &Iterator| !computed(it) && !kernel.tensors[it.access.tensor].role.is_marked();
+    let gathered = |it: &Iterator| {
+        let indicator = kernel.tensors[it.access.tensor].indicator.as_deref();
+        last(it) && indicator.is_some_and(|indicator| indicator.gather().is_some())
+    };
+    let stored = |it: &Iterator| gathered(it) || (!computed(it) && !kernel.tensors[it.access.tensor].role.is_marked());
     let interval = |it: &Iterator| {
         let tensor = &kernel.tensors[it.access.tensor];
         let mode = tensor.format.mode_order().get(it.level);
-        let factor = tensor.indicator.as_ref().zip(mode).and_then(|(own, mode)| own.factors.get(*mode));
+        let factor = tensor.indicator.as_ref().zip(mode).and_then(|(own, mode)| own.equation()?.factors.get(*mode));
         !last(it) && factor.is_some_and(|factor| factor.abs() == 1)
     };
     let most = if matches!(body, Stmt::Assign(_)) { MOST_PIECES } else { MOST_OUTER_PIECES };

@@ -37,9 +37,9 @@ pub fn written_together(kernel: &Kernel, var: VarId, body: &Stmt) -> Vec<TensorI
 fn is_told(kernel: &Kernel, assign: &Assign, var: VarId) -> bool {
     assign.rhs.accesses().into_iter().any(|access| {
         let of_place = |own: &VarId| *own == var || assign.lhs.vars.contains(own);
-        kernel.tensors[access.tensor].indicator.is_some()
-            && access.vars.len() > 1
-            && access.vars.contains(&var)
+        let place = access.vars.iter().position(|own| *own == var);
+        access.vars.len() > 1
+            && place.is_some_and(|place| kernel.tensors[access.tensor].tells(place))
             && access.vars.iter().all(of_place)
             && without(&kernel.tensors, &assign.rhs, &|other: &Access| other.tensor == access.tensor).is_absent()
     })

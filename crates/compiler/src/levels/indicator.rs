@@ -1,4 +1,4 @@
-//! Levels of indicators: the coordinates that an affine equation leaves, computed from those above.
+//! Levels of indicators that are equations: the coordinates that an affine equation leaves, computed from those above.
 //!
 //! ```text
 //! i + k - d + 1 == 0        in the order i, k, d
@@ -18,20 +18,20 @@
 use std::rc::Rc;
 
 use lacunar_imp::{BinaryOp, Builder, CompareOp, ExprId, VarId};
-use lacunar_notation::Indicator;
+use lacunar_notation::Equation;
 
 use super::{At, LevelCode, Only, Position, State};
 
-/// The levels of an indicator whose dimensions are in the order `modes`; `sizes` are those of its dimensions.
-pub fn levels(b: &mut Builder, indicator: &Indicator, modes: &[usize], sizes: &[ExprId]) -> Vec<Rc<dyn LevelCode>> {
+/// The levels of an equation whose dimensions are in the order `modes`; `sizes` are those of its dimensions.
+pub fn levels(b: &mut Builder, equation: &Equation, modes: &[usize], sizes: &[ExprId]) -> Vec<Rc<dyn LevelCode>> {
     let mut levels: Vec<Rc<dyn LevelCode>> = Vec::new();
     // From the innermost: the least and the greatest sum of the terms below.
     let zero = b.int(0);
     let (mut least, mut greatest) = (zero, zero);
     for (level, &mode) in modes.iter().enumerate().rev() {
-        let factor = indicator.factors[mode];
-        let above = level.checked_sub(1).map(|above| indicator.factors[modes[above]].signum());
-        let term = Term { factor, above, constant: indicator.constant, size: sizes[mode] };
+        let factor = equation.factors[mode];
+        let above = level.checked_sub(1).map(|above| equation.factors[modes[above]].signum());
+        let term = Term { factor, above, constant: equation.constant, size: sizes[mode] };
         if level + 1 == modes.len() {
             let always = level > 0 && factor.abs() == 1;
             levels.push(Rc::new(Solution { term, always }));

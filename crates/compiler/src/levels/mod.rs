@@ -25,6 +25,7 @@ mod compressed;
 mod cursor;
 mod delta;
 mod dense;
+pub mod gathered;
 mod hashed;
 pub mod indicator;
 mod list;

@@ -20,7 +20,8 @@ use std::rc::Rc;
 
 use lacunar_formats::{DType, IndexWidth};
 use lacunar_imp::{Arg, ArrayId, ArrayRole, Builder, Callee, CompareOp, ExprId, Param, Status};
-use lacunar_notation::{Indicator, TensorId, VarId};
+use lacunar_notation::gather::room_for;
+use lacunar_notation::{Equation, Gather, Indicator, Source, TensorId, VarId};
 
 use super::interface::dimension_vars;
 use super::sizes::product;
@@ -33,8 +34,8 @@ pub(super) fn check(cx: &mut Lowerer<'_>) {
     sizes(cx);
     let vars = dimension_vars(cx.kernel);
     for (id, tensor) in cx.kernel.tensors.iter() {
-        if let (Some(indicator), Some(vars)) = (&tensor.indicator, vars.get(&id)) {
-            sums(cx, indicator, vars);
+        if let (Some(Indicator::Equation(equation)), Some(vars)) = (tensor.indicator.as_deref(), vars.get(&id)) {
+            sums(cx, equation, vars);
         }
         let own = arrays_of(cx, id);
         let Some(vars) = vars.get(&id).filter(|_| !own.is_empty()) else { continue };
@@ -52,6 +53,36 @@ pub(super) fn check(cx: &mut Lowerer<'_>) {
         tensor_arrays(cx, id, &dims);
     }
     rankings(cx);
+    for (id, tensor) in cx.kernel.tensors.iter() {
+        if let (Some(Indicator::Gather(gather)), Some(vars)) = (tensor.indicator.as_deref(), vars.get(&id)) {
+            coordinates(cx, gather, vars);
+        }
+    }
+}
+
+/// Ends the kernel if a value that is an index lies outside of its dimension.
+fn coordinates(cx: &mut Lowerer<'_>, gather: &Gather, vars: &[VarId]) {
+    let Some((&last, others)) = vars.split_last() else { return };
+    let size = cx.size(last);
+    let values = match &gather.source {
+        Source::List(list) => {
+            let room = cx.b.int(i64::try_from(room_for(list)).unwrap_or(i64::MAX));
+            let outside = cx.b.compare(CompareOp::Gt, room, size);
+            return cx.b.if_then(outside, |b| b.fail(Status::OutOfRange));
+        }
+        Source::Tensor(of) => cx.parameters.code[of.index()].values,
+    };
+    let Some(values) = values else { return };
+    let sizes: Vec<ExprId> = others.iter().map(|var| cx.size(*var)).collect();
+    let one = cx.b.int(1);
+    let count = sizes.into_iter().fold(one, |count, size| product(&mut cx.b, count, size));
+    let zero = cx.b.int(0);
+    cx.b.for_loop("place", zero, count, |b, place| {
+        let index = b.load_index("index", values, place);
+        let (below, above) = (b.compare(CompareOp::Lt, index, zero), b.compare(CompareOp::Ge, index, size));
+        let outside = b.or(below, above);
+        b.if_then(outside, |b| b.fail(Status::OutOfRange));
+    });
 }
 
 /// The parameters, each with its binding.
@@ -80,11 +111,11 @@ fn sizes(cx: &mut Lowerer<'_>) {
 }
 
 /// Ends the kernel if a sum of an indicator could wrap around.
-fn sums(cx: &mut Lowerer<'_>, indicator: &Indicator, vars: &[VarId]) {
-    for (&var, &factor) in vars.iter().zip(&indicator.factors) {
+fn sums(cx: &mut Lowerer<'_>, equation: &Equation, vars: &[VarId]) {
+    for (&var, &factor) in vars.iter().zip(&equation.factors) {
         let size = cx.size(var);
         // Each term may take an equal part of half of what an index holds.
-        let part = (i64::MAX / 2 - indicator.constant.abs()) / vars.len().max(1) as i64;
+        let part = (i64::MAX / 2 - equation.constant.abs()) / vars.len().max(1) as i64;
         let most = cx.b.int(part / factor.abs().max(1));
         let wrong = cx.b.compare(CompareOp::Gt, size, most);
         cx.b.if_then(wrong, |b| b.fail(Status::WrongSize));

@@ -8,12 +8,13 @@
 //! derives visit all values, for their bounds do not wrap around ([`super::sizes`]); a region that leaves coordinates out says so
 //! ([`super::region`]).
 
+use lacunar_formats::Level;
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::{Access, AssignOp, Role, TensorId, VarId};
+use lacunar_notation::{Access, AssignOp, Indicator, Role, TensorId, VarId};
 
 use super::scope::Scope;
 use super::{Lowerer, region};
-use crate::iterate::iterators::AccessKey;
+use crate::iterate::iterators::{AccessKey, Iterator};
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::position_space::replaced_by;
 
@@ -23,6 +24,9 @@ pub(super) fn writes_all(kernel: &Kernel, stmt: &Stmt, tensor: TensorId, vars: &
         Stmt::Assign(assign) => assign.lhs.tensor == tensor && assign.op == AssignOp::Set && vars.is_empty(),
         Stmt::Where { consumer, .. } => writes_all(kernel, consumer, tensor, vars),
         Stmt::Sequence(stmts) => stmts.iter().any(|stmt| writes_all(kernel, stmt, tensor, vars)),
+        Stmt::Forall(var, body) if !vars.contains(var) && meets_one(kernel, *var, body) => {
+            writes_all(kernel, body, tensor, vars)
+        }
         Stmt::Forall(var, body) => {
             vars.contains(var)
                 && at_every(kernel, *var, body, |rest| writes_all(kernel, rest, tensor, &drop(vars, *var)))
@@ -53,6 +57,22 @@ fn at_every(kernel: &Kernel, var: VarId, body: &Stmt, check: impl Fn(&Stmt) -> b
         && Lattice::build(kernel, body, var).is_ok_and(|lattice| {
             lattice.is_full() && lattice.residual(kernel, body, Point::ALL).is_some_and(|residual| check(&residual))
         })
+}
+
+/// True if a loop visits one coordinate, which a value that is an index tells, and nothing else has to be there.
+fn meets_one(kernel: &Kernel, var: VarId, body: &Stmt) -> bool {
+    let is_value = |it: &Iterator| {
+        let tensor = &kernel.tensors[it.access.tensor];
+        let is_gather = matches!(tensor.indicator.as_deref(), Some(Indicator::Gather(_)));
+        is_gather && tensor.format.levels()[it.level] == Level::SINGLETON
+    };
+    let is_only = |lattice: Lattice| {
+        lattice.points == [Point(1)] && matches!(lattice.iterators.as_slice(), [only] if is_value(only))
+    };
+    replaced_by(kernel, var).is_none()
+        && !region::leaves_out(kernel, var)
+        && kernel.provenance.is_plain(var)
+        && Lattice::build(kernel, body, var).is_ok_and(is_only)
 }
 
 fn drop(vars: &[VarId], var: VarId) -> Vec<VarId> {

@@ -13,7 +13,7 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, ArrayRole, Builder, ExprId};
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::{Role, Tensor, TensorId, VarId};
+use lacunar_notation::{Indicator, Role, Source, Tensor, TensorId, VarId};
 use rustc_hash::FxHashMap;
 
 use super::region::recovered::{stored_size, with_sources};
@@ -22,7 +22,7 @@ use super::sizes::derived_size;
 use super::units::threads::must_be_serial;
 use super::views;
 use super::{Found, Lowerer, Options, Parameters, Phase, SPECIALIZED_SIZE, TensorCode};
-use crate::levels::{LevelCode, Part, indicator, level_code};
+use crate::levels::{LevelCode, Part, gathered, indicator, level_code};
 
 /// The meaning of a parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,7 +54,7 @@ pub(super) fn prepare<'k>(kernel: &'k Kernel, options: &'k Options) -> Result<Lo
     let sizes = so_far.sizes();
     let mut tensors: Vec<Arrays> = Vec::new();
     let vars = dimension_vars(kernel);
-    let used = [kernel.stmt.reads(), kernel.stmt.writes()].concat();
+    let used = [kernel.reads(), kernel.stmt.writes()].concat();
     for (id, tensor) in kernel.tensors.iter() {
         let is_parameter = used.contains(&id) && !matches!(tensor.role, Role::Workspace(_));
         tensors.push(match vars.get(&id) {
@@ -62,6 +62,7 @@ pub(super) fn prepare<'k>(kernel: &'k Kernel, options: &'k Options) -> Result<Lo
             _ => Arrays::default(),
         });
     }
+    so_far.gathers(&used, &mut tensors, (&vars, &sizes));
     so_far.views(&used, &mut tensors, &sizes)?;
     let stored = tensors.iter().rev().find_map(|arrays| arrays.stored);
     let code = |arrays: Arrays| Rc::new(TensorCode { levels: arrays.levels, values: arrays.values });
@@ -130,9 +131,15 @@ impl Declared<'_> {
         vars: &[VarId],
         sizes: &[ExprId],
     ) -> Result<Arrays, Diagnostic> {
-        if let Some(equation) = &tensor.indicator {
+        if let Some(indicator) = &tensor.indicator {
             let sizes: Vec<ExprId> = vars.iter().map(|var| sizes[var.index()]).collect();
-            let levels = indicator::levels(&mut self.b, equation, tensor.format.mode_order(), &sizes);
+            let levels = match &**indicator {
+                Indicator::Equation(equation) => {
+                    indicator::levels(&mut self.b, equation, tensor.format.mode_order(), &sizes)
+                }
+                // Those of the tensor whose values they are have to be there before.
+                Indicator::Gather(_) => Vec::new(),
+            };
             return Ok(Arrays { levels, ..Arrays::default() });
         }
         let phase = self.options.phase;
@@ -175,6 +182,26 @@ impl Declared<'_> {
         Ok(arrays)
     }
 
+    /// The levels of indicators that gather coordinates.
+    fn gathers(
+        &mut self,
+        used: &[TensorId],
+        tensors: &mut [Arrays],
+        (vars, sizes): (&FxHashMap<TensorId, Vec<VarId>>, &[ExprId]),
+    ) {
+        for (id, tensor) in self.kernel.tensors.iter().filter(|(id, _)| used.contains(id)) {
+            let Some(Indicator::Gather(gather)) = tensor.indicator.as_deref() else { continue };
+            let dims: Vec<ExprId> = vars[&id].iter().map(|var| sizes[var.index()]).collect();
+            tensors[id.index()].levels = match &gather.source {
+                Source::List(list) => gathered::of_list(&mut self.b, tensor, list, &dims),
+                Source::Tensor(of) => match tensors[of.index()].values {
+                    Some(values) => gathered::of_values(tensor, values, &dims),
+                    None => Vec::new(),
+                },
+            };
+        }
+    }
+
     /// The levels of views. They may go through an array of another tensor, which is there even where that is read converted.
     fn views(&mut self, used: &[TensorId], tensors: &mut [Arrays], sizes: &[ExprId]) -> Result<(), Diagnostic> {
         let kernel = self.kernel;
@@ -206,6 +233,10 @@ pub(super) fn dimension_vars(kernel: &Kernel) -> FxHashMap<TensorId, Vec<VarId>>
         vars.entry(assign.lhs.tensor).or_insert_with(|| assign.lhs.vars.clone());
         for access in assign.rhs.accesses() {
             vars.entry(access.tensor).or_insert_with(|| access.vars.clone());
+            if let (Some(of), Some((_, others))) = (kernel.tensors[access.tensor].gathered(), access.vars.split_last())
+            {
+                vars.entry(of).or_insert_with(|| others.to_vec());
+            }
         }
     });
     vars

@@ -57,6 +57,9 @@ fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions
         format: format.clone(),
         dtype,
         fill,
+        // The entries of an indicator are stored then.
+        role: Role::Input,
+        indicator: None,
         ..kernel.tensors[source].clone()
     };
     if let Some(known) = made_of(kernel, conversions, origin, &tensor) {

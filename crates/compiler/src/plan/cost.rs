@@ -17,7 +17,7 @@
 
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel};
-use lacunar_notation::{Access, AssignOp, Expr, ExprKind, TensorId, VarId};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Indicator, TensorId, VarId};
 
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order};
 use super::traffic::{self, Memory, Trip};
@@ -58,7 +58,8 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], m
         converted: discordant(kernel, lhs, rhs, order),
     };
     let conversion = |(access, format): &(AccessKey, Format)| {
-        if kernel.tensors[access.tensor].indicator.is_some() {
+        let tensor = &kernel.tensors[access.tensor];
+        if tensor.indicator.is_some() && tensor.gathered().is_none() {
             return 0.0;
         }
         model.values(access.tensor) * CONVERSION + model.positions(access.tensor, format)[0]
@@ -107,6 +108,10 @@ impl Model<'_> {
         let info = &self.kernel.tensors[tensor];
         if let Some(nnz) = info.nnz {
             return nnz as f64;
+        }
+        if let Some(Indicator::Gather(_)) = info.indicator.as_deref() {
+            let sizes = info.dims.iter().map(|size| size.map_or(UNKNOWN_SIZE, |size| size as f64));
+            return sizes.take(info.order() - 1).product::<f64>();
         }
         if info.indicator.is_some() {
             let sizes = info.dims.iter().map(|size| size.map_or(UNKNOWN_SIZE, |size| size as f64));
@@ -176,6 +181,13 @@ impl Model<'_> {
                 let (a, b) = (self.trip(left, var, bound), self.trip(right, var, bound));
                 match (support(&self.kernel.tensors, *function, left, right), a, b) {
                     // The intervals of an indicator are looked up, not merged.
+                    // The one coordinate of a gather is looked up in the other.
+                    (Support::Intersection, Some(a), Some(b)) if is_gather(self.kernel, left) => {
+                        Some((a.0.min(b.0), a.1))
+                    }
+                    (Support::Intersection, Some(a), Some(b)) if is_gather(self.kernel, right) => {
+                        Some((a.0.min(b.0), b.1))
+                    }
                     (Support::Intersection, Some(a), Some(b)) if is_computed(self.kernel, left) => {
                         Some((a.0.min(b.0), b.1))
                     }
@@ -226,7 +238,8 @@ impl Model<'_> {
     fn is_told(&self, expr: &Expr, var: VarId, bound: &[VarId]) -> bool {
         expr.accesses().into_iter().any(|access| {
             let is_last = || self.format(access).mode_order().last().is_some_and(|&mode| access.vars[mode] == var);
-            self.kernel.tensors[access.tensor].indicator.is_some()
+            let place = access.vars.iter().position(|own| *own == var);
+            place.is_some_and(|place| self.kernel.tensors[access.tensor].tells(place))
                 && is_last()
                 && access.vars.iter().all(|own| *own == var || bound.contains(own))
         })
@@ -235,7 +248,8 @@ impl Model<'_> {
     /// True if only indicators restrict `var`: to intervals, which are merged piece by piece.
     fn is_interval(&self, expr: &Expr, var: VarId) -> bool {
         expr.accesses().into_iter().all(|access| {
-            self.kernel.tensors[access.tensor].indicator.is_some() || self.segment(access, var, &[]).is_none()
+            let indicator = self.kernel.tensors[access.tensor].indicator.as_deref();
+            indicator.is_some_and(|own| own.equation().is_some()) || self.segment(access, var, &[]).is_none()
         })
     }
 
@@ -356,6 +370,17 @@ fn is_computed(kernel: &Kernel, operand: &Expr) -> bool {
     match &operand.kind {
         ExprKind::Access(access) => kernel.tensors[access.tensor].indicator.is_some(),
         ExprKind::Cast(a) => is_computed(kernel, a),
+        _ => false,
+    }
+}
+
+/// True if an operand is an indicator that gathers coordinates.
+fn is_gather(kernel: &Kernel, operand: &Expr) -> bool {
+    match &operand.kind {
+        ExprKind::Access(access) => {
+            matches!(kernel.tensors[access.tensor].indicator.as_deref(), Some(Indicator::Gather(_)))
+        }
+        ExprKind::Cast(a) => is_gather(kernel, a),
         _ => false,
     }
 }

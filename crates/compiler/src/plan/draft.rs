@@ -21,7 +21,8 @@ use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Monoid, Rol
 
 use super::convert::{old_values, read_converted, rename, stored_as};
 use super::{
-    Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, given, insert, order, storage, workspaces,
+    Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, gathers, given, insert, order, storage,
+    workspaces,
 };
 use crate::algebra::{background, fills, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
@@ -32,6 +33,7 @@ use crate::schedule::apply_all;
 pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     let mut draft = Draft::new(source, request);
     draft.read_old_values();
+    gathers::read_values(&mut draft.kernel, (draft.result, &draft.rhs), &mut draft.conversions, &mut draft.notes);
     let mut schedule = request.schedule.cloned().unwrap_or_default();
     // A command about a tensor applies to the tensor that the statement reads in its place.
     for command in &mut schedule.commands {
@@ -250,8 +252,10 @@ impl<'a> Draft<'a> {
         }
         for (key, format) in discordant {
             let source = key.tensor;
-            // An indicator has its levels in any order: they are computed.
-            if self.kernel.tensors[source].role == Role::Indicator {
+            // An indicator has its levels in any order: they are computed. Values of a tensor are coordinates in the order in which they
+            // are stored.
+            let tensor = &self.kernel.tensors[source];
+            if tensor.role == Role::Indicator && tensor.gathered().is_none() {
                 self.kernel.tensors[source].format = format;
                 continue;
             }
@@ -259,11 +263,13 @@ impl<'a> Draft<'a> {
                 return Err(finish::contradicted(&self.kernel, source, schedule));
             }
             let own = &self.kernel.tensors[source].format;
+            let own_role = self.kernel.tensors[source].role;
             let why = match own.plain() == format {
                 true if own.levels().iter().any(|level| !level.properties().ordered) => {
                     "its coordinates have to be in order in this statement"
                 }
                 true => "its levels cannot be walked through in this statement",
+                false if own_role == Role::Indicator => "the loops go through its values, not their places",
                 false => "its storage order contradicts the order of the loops",
             };
             let tensor = self.read_converted(&key, &format, why);

@@ -19,6 +19,7 @@ mod diagonals;
 mod draft;
 mod factor;
 mod finish;
+mod gathers;
 mod given;
 mod insert;
 mod lookup;
@@ -41,6 +42,7 @@ pub use traffic::Memory;
 use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
+use lacunar_notation::index::read_by;
 use lacunar_notation::schedule::{CommandKind, Schedule};
 use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Program, Role, Tensor, TensorId};
 
@@ -218,6 +220,6 @@ fn flat(source: Source<'_>, strict: bool) -> Option<(Kernel, Access, Expr)> {
     if matches!(&rhs.kind, ExprKind::Reduce(monoid, ..) if monoid.compared().is_some()) {
         return None;
     }
-    let reads_result = rhs.accesses().iter().any(|access| access.tensor == statement.lhs.tensor);
+    let reads_result = read_by(&kernel.tensors, &rhs).contains(&statement.lhs.tensor);
     (!reads_result).then_some((kernel, statement.lhs, rhs))
 }

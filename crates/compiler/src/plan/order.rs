@@ -86,21 +86,26 @@ pub(super) fn choose_factored(
     Some((Choice { order, cost, reason }, sum))
 }
 
-/// Sets of variables of which each follows from the others: those of indicators.
-pub(super) struct Ties(Vec<Vec<VarId>>);
+/// Sets of variables, those of indicators, each with the variables in it that follow from all its others.
+pub(super) struct Ties(Vec<(Vec<VarId>, Vec<VarId>)>);
 
 impl Ties {
     /// The sets in an expression.
     pub fn of(kernel: &Kernel, rhs: &Expr) -> Ties {
         let tied = |access: &AccessKey| kernel.tensors[access.tensor].indicator.is_some();
-        Ties(distinct_accesses(rhs).into_iter().filter(tied).map(|access| access.vars).collect())
+        let told = |access: AccessKey| {
+            let tells = |place: &usize| kernel.tensors[access.tensor].tells(*place);
+            let told = (0..access.vars.len()).filter(tells).map(|place| access.vars[place]).collect();
+            (access.vars, told)
+        };
+        Ties(distinct_accesses(rhs).into_iter().filter(tied).map(told).collect())
     }
 
     /// A variable that follows from those of the loops so far: its loop has one iteration at most and costs nothing here.
     fn determined(&self, order: &[VarId]) -> Option<VarId> {
-        self.0.iter().find_map(|tied| {
+        self.0.iter().find_map(|(tied, told)| {
             let mut open = tied.iter().filter(|var| !order.contains(var));
-            open.next().filter(|_| open.next().is_none()).copied()
+            open.next().filter(|var| open.next().is_none() && told.contains(var)).copied()
         })
     }
 

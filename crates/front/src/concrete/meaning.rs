@@ -299,6 +299,8 @@ impl Evaluation<'_> {
                 built(ExprKind::Binary(*op, left, Box::new(self.expr(right)?)), span)
             }
             ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) => expr.clone(),
+            // It is no value, which the check of names tells.
+            ExprKind::List { .. } => expr.clone(),
         })
     }
 
@@ -390,6 +392,7 @@ pub(super) fn visit<'e>(expr: &'e Expr, f: &mut impl FnMut(&'e str, Span)) {
     }
     match &expr.kind {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) => {}
+        ExprKind::List { index, .. } => index.iter().for_each(|index| visit(index, f)),
         ExprKind::Apply { args, .. } => args.iter().for_each(|arg| visit(arg, f)),
         ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => visit(operand, f),
         ExprKind::Binary(_, left, right) => {
@@ -403,6 +406,7 @@ pub(super) fn visit<'e>(expr: &'e Expr, f: &mut impl FnMut(&'e str, Span)) {
 fn built(kind: ExprKind, span: Span) -> Expr {
     let height = match &kind {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) => 1,
+        ExprKind::List { index, .. } => index.as_ref().map_or(1, |index| index.height + 1),
         ExprKind::Apply { args, .. } => match args.iter().all(|arg| matches!(arg.kind, ExprKind::Name(_))) {
             true => 1,
             false => args.iter().map(|arg| arg.height).max().unwrap_or(0) + args.len(),
@@ -451,6 +455,7 @@ fn renamed(expr: &mut Expr, names: &IndexMap<String, String>) -> usize {
             }
             1
         }
+        ExprKind::List { index, .. } => 1 + index.as_mut().map_or(0, |index| renamed(index, names)),
         ExprKind::Apply { args, .. } => 1 + args.iter_mut().map(|arg| renamed(arg, names)).sum::<usize>(),
         ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => 1 + renamed(operand, names),
         ExprKind::Binary(_, left, right) => 1 + renamed(left, names) + renamed(right, names),

@@ -84,6 +84,13 @@ pub enum ExprKind {
         /// What is known of the name.
         callee: Callee,
     },
+    /// `{1, 3, 5}`, or `{1, 3, 5}(i)`: the number at a place of a list, of coordinates.
+    List {
+        /// The numbers; at least one.
+        values: Vec<u64>,
+        /// The place; if it is not written, every place.
+        index: Option<Box<Expr>>,
+    },
     /// `cast<type>(operand)`.
     Cast {
         /// The type as written.

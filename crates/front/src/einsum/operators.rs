@@ -192,6 +192,7 @@ impl Reader<'_> {
                 self.body(a)?;
                 self.body(b)
             }
+            ExprKind::List { .. } => Err(AccessMistake::ListAsValue { span }.into()),
             ExprKind::Apply { name, args, callee } => {
                 self.call(name, args, *callee, span)?;
                 args.iter().try_for_each(|arg| self.body(arg))

@@ -12,10 +12,10 @@ mod actions;
 mod operators;
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_notation::{AssignOp, BinaryFn, Monoid, Operator};
+use lacunar_notation::{AssignOp, BinaryFn, Gather, Monoid, Operator};
 
 use super::ast::{Ast, BinaryOp, Callee, Declared, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
-use super::error::{Error, OperatorMistake, StatementMistake, SyntaxMistake};
+use super::error::{AccessMistake, Error, OperatorMistake, StatementMistake, SyntaxMistake};
 use super::lexer::{Token, TokenKind, lex};
 use crate::concrete;
 
@@ -416,10 +416,41 @@ impl<'a> Parser<'a> {
                 self.close(")", "`)` or an operator")?;
                 return Ok(inner);
             }
+            TokenKind::Sign("{") if !self.open.is_empty() => return self.list(),
             _ => return Err(self.unexpected("an expression")),
         };
         self.advance();
         node(kind, token.span, 1)
+    }
+
+    /// Reads a list of coordinates, and the place in parentheses behind it.
+    fn list(&mut self) -> Result<Expr, Error> {
+        let start = self.peek().span;
+        self.open();
+        let mut values = Vec::new();
+        loop {
+            let token = self.peek();
+            let TokenKind::Number(Number::Int(value)) = token.kind else {
+                return Err(self.unexpected("a coordinate, a whole number from 0"));
+            };
+            self.advance();
+            values.push(value);
+            if self.take_sign(&[","]).is_none() {
+                break;
+            }
+        }
+        let mut span = start.to(self.close("}", "`,` or `}`")?);
+        if values.len() > Gather::MOST {
+            return Err(AccessMistake::LongList { span, length: values.len() }.into());
+        }
+        let mut index = None;
+        if self.at_sign("(") {
+            self.open();
+            index = Some(Box::new(self.argument()?));
+            span = span.to(self.close(")", "`)` or an operator")?);
+        }
+        let height = index.as_ref().map_or(1, |index| index.height + 1);
+        node(ExprKind::List { values, index }, span, height)
     }
 
     /// Reads an expression that begins with a name.

@@ -283,6 +283,7 @@ fn expression_names<'a>(expr: &'a Expr, names: &mut Vec<Used<'a>>) {
     let span = expr.span;
     match &expr.kind {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => {}
+        ExprKind::List { index, .. } => index.iter().for_each(|index| expression_names(index, names)),
         ExprKind::Name(name) => names.push(Used { name, span, what: What::Operand }),
         ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => expression_names(operand, names),
         ExprKind::Binary(_, left, right) => {

@@ -132,6 +132,7 @@ fn samples() -> BTreeMap<&'static str, DynTensor> {
         ("x", DynTensor::from(vec![10.0, 20.0])),
         ("z", DynTensor::from(vec![-1.0, 0.5])),
         ("n", DynTensor::from(vec![7i64, -2])),
+        ("q", DynTensor::from(vec![1i64, 0, 1])),
         ("p", DynTensor::from(vec![true, false])),
         ("c", DynTensor::from(2.0)),
     ]

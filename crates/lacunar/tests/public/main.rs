@@ -7,6 +7,7 @@ mod caches;
 mod early;
 mod errors;
 mod fill;
+mod gathers;
 #[cfg(all(feature = "llvm", target_os = "linux", target_pointer_width = "64"))]
 mod huge;
 mod interop;

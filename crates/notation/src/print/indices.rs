@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! sum(d, [d == i + 1] * x(d))                 x(i + 1)
+//! sum(d, e, [d == 2 e] * [e == p(i)] * x(d))  x(2 * p(i))
 //! y(d) = [d == i + 1] * x(i)                  y(i + 1) = x(i)
 //! ```
 //!
@@ -11,8 +12,9 @@
 use std::fmt::Write;
 
 use super::Names;
+use crate::gather::Source;
 use crate::index::{Access, AssignOp, Expr, ExprKind, Literal, VarId};
-use crate::indicator::Indicator;
+use crate::indicator::{Equation, Indicator};
 use crate::monoid::Monoid;
 use crate::ops::{BinaryFn, UnaryFn};
 
@@ -28,9 +30,25 @@ fn unconverted(expr: &Expr) -> &Expr {
 }
 
 impl Names<'_> {
-    /// The sum that an indicator's last variable is, if its factor is one.
-    pub(super) fn sum_text(self, indicator: &Indicator, vars: &[VarId]) -> Option<String> {
-        let (&last, factors) = indicator.factors.split_last()?;
+    /// The index that an indicator's last variable is: a sum whose factor for it is one, or an element of what is gathered.
+    pub(super) fn index_text(self, indicator: &Indicator, vars: &[VarId]) -> Option<String> {
+        match indicator {
+            Indicator::Equation(equation) => self.sum_text(equation, vars),
+            Indicator::Gather(gather) => {
+                let of = match &gather.source {
+                    Source::Tensor(tensor) => self.tensors[*tensor].name.clone(),
+                    Source::List(values) => {
+                        format!("{{{}}}", values.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
+                    }
+                };
+                let indices: Vec<&str> = vars.iter().take(gather.order - 1).map(|var| self.index(*var)).collect();
+                Some(format!("{of}({})", indices.join(",")))
+            }
+        }
+    }
+
+    fn sum_text(self, equation: &Equation, vars: &[VarId]) -> Option<String> {
+        let (&last, factors) = equation.factors.split_last()?;
         let sign = -last;
         (last.abs() == 1).then_some(())?;
         let mut text = String::new();
@@ -43,23 +61,33 @@ impl Names<'_> {
             };
         };
         for (&factor, &var) in factors.iter().zip(vars) {
-            let name = &self.vars[var].name;
-            let term = if factor.abs() == 1 { name.clone() } else { format!("{} * {name}", factor.abs()) };
+            let name = self.index(var);
+            let term = if factor.abs() == 1 { name.to_string() } else { format!("{} * {name}", factor.abs()) };
             add(sign * factor, term);
         }
         // A variable alone would be another index.
-        if indicator.constant != 0 || matches!(factors, [] | [_]) {
-            add(sign * indicator.constant, indicator.constant.abs().to_string());
+        if equation.constant != 0 || matches!(factors, [] | [_]) {
+            add(sign * equation.constant, equation.constant.abs().to_string());
         }
         Some(text)
     }
 
-    /// The access of an indicator whose last variable is one of some, and its text.
-    fn tied(self, expr: &Expr, vars: &[VarId]) -> Option<(VarId, String)> {
+    /// The access that an expression is, if it is of an indicator whose last variable is one of some.
+    fn tied<'e>(self, expr: &'e Expr, vars: &[VarId]) -> Option<&'e Access> {
         let ExprKind::Access(access) = &unconverted(expr).kind else { return None };
-        let indicator = self.tensors[access.tensor].indicator.as_deref()?;
-        let last = *access.vars.last().filter(|last| vars.contains(last))?;
-        Some((last, self.sum_text(indicator, &access.vars)?))
+        let is_tied = self.tensors[access.tensor].indicator.is_some() && vars.contains(access.vars.last()?);
+        is_tied.then_some(access)
+    }
+
+    /// The texts of the last variables of indicators. An index comes before those that are a part of it.
+    fn texts(self, tied: &[&Access]) -> Option<Placed> {
+        let mut placed = Placed::new();
+        for access in tied.iter().rev() {
+            let indicator = self.tensors[access.tensor].indicator.as_deref()?;
+            let text = Names { placed: &placed, ..self }.index_text(indicator, &access.vars)?;
+            placed.push((*access.vars.last()?, text));
+        }
+        Some(placed)
     }
 
     /// The access that a sum over the variables of its indices is, with the texts of these.
@@ -72,16 +100,19 @@ impl Names<'_> {
             _ => expr,
         };
         let ExprKind::Reduce(Monoid::SUM, vars, body) = &reduction.kind else { return None };
-        let mut placed = Placed::new();
+        let mut tied: Vec<&Access> = Vec::new();
         let mut rest = body;
         while let ExprKind::Binary(BinaryFn::Mul, a, b) = &rest.kind {
-            placed.push(self.tied(a, vars)?);
+            tied.push(self.tied(a, vars)?);
             rest = b;
         }
         let ExprKind::Access(access) = &unconverted(rest).kind else { return None };
-        let is_whole = placed.len() == vars.len() && vars.iter().all(|var| access.vars.contains(var));
+        let parts = tied.iter().flat_map(|tied| tied.vars.iter().take(tied.vars.len() - 1));
+        let used: Vec<VarId> = parts.chain(&access.vars).copied().collect();
+        let is_whole = tied.len() == vars.len() && vars.iter().all(|var| used.contains(var));
         let dtype = self.tensors[access.tensor].dtype;
         let is_own = expr.dtype == dtype || expr.dtype == dtype.arithmetic();
+        let placed = self.texts(&tied)?;
         (is_whole && !placed.is_empty() && is_own).then_some((access, placed))
     }
 
@@ -103,37 +134,54 @@ impl Names<'_> {
 
     /// The value of a statement without what ties the indices on its left, and their texts.
     pub(super) fn assigned(self, lhs: &Access, op: AssignOp, rhs: &Expr) -> Option<(Expr, Placed)> {
-        let mut placed = Placed::new();
+        let mut ties = Ties { names: self, found: Vec::new(), vars: lhs.vars.clone() };
         let rest = match op {
-            AssignOp::Set | AssignOp::Reduce(Monoid::SUM) => self.terms(rhs.clone(), &lhs.vars, &mut placed),
+            AssignOp::Set | AssignOp::Reduce(Monoid::SUM) => ties.terms(rhs.clone()),
             AssignOp::Reduce(_) => {
                 let mut rest = rhs;
                 while let Some((inside, condition)) = self.chosen(rest)
-                    && let Some(tied) = self.tied(condition, &lhs.vars)
+                    && let Some(tied) = self.tied(condition, &ties.vars)
                 {
-                    placed.push(tied);
+                    ties.add(tied);
                     rest = inside;
                 }
                 rest.clone()
             }
         };
+        let placed = self.texts(&ties.found.iter().collect::<Vec<_>>())?;
         (!placed.is_empty()).then_some((rest, placed))
     }
+}
 
-    fn terms(self, expr: Expr, vars: &[VarId], placed: &mut Placed) -> Expr {
+/// The indicators that tie the indices on the left of a statement.
+struct Ties<'a> {
+    names: Names<'a>,
+    found: Vec<Access>,
+    /// The variables on the left, and those that their indicators tie them to.
+    vars: Vec<VarId>,
+}
+
+impl Ties<'_> {
+    fn add(&mut self, access: &Access) {
+        if !self.found.contains(access) {
+            self.found.push(access.clone());
+            self.vars.extend(&access.vars);
+        }
+    }
+
+    /// An expression without the indicators that its terms are multiplied by.
+    fn terms(&mut self, expr: Expr) -> Expr {
         match expr.kind {
-            ExprKind::Binary(BinaryFn::Mul, a, b) => match self.tied(&a, vars) {
+            ExprKind::Binary(BinaryFn::Mul, a, b) => match self.names.tied(&a, &self.vars) {
                 Some(tied) => {
-                    if !placed.contains(&tied) {
-                        placed.push(tied);
-                    }
-                    self.terms(*b, vars, placed)
+                    self.add(&tied.clone());
+                    self.terms(*b)
                 }
                 None => Expr { kind: ExprKind::Binary(BinaryFn::Mul, a, b), ..expr },
             },
             ExprKind::Unary(UnaryFn::Neg | UnaryFn::Prune, _)
             | ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, ..)
-            | ExprKind::Cast(_) => expr.map_children(&mut |child| self.terms(child, vars, placed)),
+            | ExprKind::Cast(_) => expr.map_children(&mut |child| self.terms(child)),
             _ => expr,
         }
     }

@@ -270,7 +270,7 @@ impl Names<'_> {
     fn access(self, text: &mut String, access: &Access) {
         let tensor = &self.tensors[access.tensor];
         if let Some(indicator) = &tensor.indicator {
-            return self.equation(text, indicator, &access.vars);
+            return self.relation_of(text, indicator, &access.vars);
         }
         if tensor.role == Role::Index {
             // Behind a view, the variables are those of the stored dimensions.
@@ -288,10 +288,10 @@ impl Names<'_> {
         }
     }
 
-    /// The equation of an indicator, solved for its last variable: `(d == i + 1)`.
-    fn equation(self, text: &mut String, indicator: &Indicator, vars: &[VarId]) {
+    /// The relation that an indicator is, solved for its last variable: `(d == i + 1)`.
+    fn relation_of(self, text: &mut String, indicator: &Indicator, vars: &[VarId]) {
         let last = vars.last().map_or("", |var| self.vars[*var].name.as_str());
-        let _ = write!(text, "({last} == {})", self.sum_text(indicator, vars).unwrap_or_default());
+        let _ = write!(text, "({last} == {})", self.index_text(indicator, vars).unwrap_or_default());
     }
 
     fn expr(self, text: &mut String, expr: &Expr, outer: u8) {

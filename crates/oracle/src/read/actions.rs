@@ -125,6 +125,7 @@ impl Reader<'_> {
                     *arg = self.counted(arg);
                 }
             }
+            ExprKind::List { .. } => {}
             ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => **a = self.counted(a),
             ExprKind::Binary(_, a, b) => {
                 **a = self.counted(a);

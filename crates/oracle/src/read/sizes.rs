@@ -36,6 +36,7 @@ pub fn sizes(
     let mut accesses: Vec<(TensorId, &[Index])> = Vec::new();
     for statement in &reading.statements {
         accesses.push((statement.target, &statement.indices));
+        statement.indices.iter().for_each(|index| index.collect(&mut accesses));
         collect(&statement.rhs, &mut accesses);
     }
     let one = |dims: &Vec<u64>| if let [size] = dims[..] { Some(size) } else { None };
@@ -43,8 +44,9 @@ pub fn sizes(
         |name: &str| declarations.sizes.get(name).copied().or_else(|| declarations.dims.get(name).and_then(one));
     let mut sizes: Vec<Option<u64>> = reading.vars.iter().map(|name| declared(name)).collect();
     let mut known: Vec<Vec<Option<u64>>> = Vec::new();
-    for tensor in &reading.tensors {
-        let own = dims(&tensor.name).or_else(|| declarations.dims.get(&tensor.name).cloned());
+    for (number, tensor) in reading.tensors.iter().enumerate() {
+        let list = reading.lists.get(&number).map(|list| vec![list.len() as u64]);
+        let own = list.or_else(|| dims(&tensor.name)).or_else(|| declarations.dims.get(&tensor.name).cloned());
         let own = own.or_else(|| declarations.sizes.get(&tensor.name).map(|&size| vec![size]));
         let own: Vec<Option<u64>> = own.map_or(vec![None; tensor.order], |dims| dims.into_iter().map(Some).collect());
         if own.len() != tensor.order {
@@ -54,7 +56,7 @@ pub fn sizes(
     }
     loop {
         agree(reading, &accesses, &mut known, &mut sizes)?;
-        if !relate(&accesses, &mut known, &mut sizes) {
+        if !relate(reading, &accesses, &mut known, &mut sizes) {
             break;
         }
     }
@@ -95,7 +97,12 @@ fn agree(
 }
 
 /// Finds one size by an index that is no variable; false if there is none to find.
-fn relate(accesses: &[(TensorId, &[Index])], known: &mut [Vec<Option<u64>>], sizes: &mut [Option<u64>]) -> bool {
+fn relate(
+    reading: &Reading,
+    accesses: &[(TensorId, &[Index])],
+    known: &mut [Vec<Option<u64>>],
+    sizes: &mut [Option<u64>],
+) -> bool {
     for (tensor, indices) in accesses {
         for (dimension, index) in indices.iter().enumerate().filter(|(_, index)| index.variable().is_none()) {
             let of_dimension = &mut known[tensor.index()][dimension];
@@ -107,10 +114,12 @@ fn relate(accesses: &[(TensorId, &[Index])], known: &mut [Vec<Option<u64>>], siz
                 }
             } else if let Some(values) =
                 index.terms.iter().map(|(var, _)| sizes[var.index()]).collect::<Option<Vec<u64>>>()
+                && let Some(listed) = listed(reading, index)
             {
                 let last =
                     |(&(_, factor), size): (&(VarId, i64), &u64)| i128::from(factor.max(0)) * (i128::from(*size) - 1);
-                let most = index.terms.iter().zip(&values).map(last).sum::<i128>() + i128::from(index.constant);
+                let most =
+                    index.terms.iter().zip(&values).map(last).sum::<i128>() + i128::from(index.constant) + listed;
                 let size = if values.contains(&0) { 0 } else { u64::try_from((most + 1).max(0)).unwrap_or(u64::MAX) };
                 *of_dimension = Some(size);
                 return true;
@@ -118,4 +127,13 @@ fn relate(accesses: &[(TensorId, &[Index])], known: &mut [Vec<Option<u64>>], siz
         }
     }
     false
+}
+
+/// The most that the numbers of lists add to an index; `None` if it has elements of tensors, whose values are not known.
+fn listed(reading: &Reading, index: &Index) -> Option<i128> {
+    let most = |(tensor, _, factor): &(TensorId, Vec<Index>, i64)| {
+        let most = reading.lists.get(&tensor.index())?.iter().max().copied().unwrap_or(0);
+        Some(i128::from((*factor).max(0)) * i128::from(most))
+    };
+    index.elements.iter().map(most).sum()
 }

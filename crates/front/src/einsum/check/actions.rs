@@ -157,6 +157,7 @@ fn name_counts(expr: &mut Expr, found: &mut dyn FnMut(String)) {
     }
     match &mut expr.kind {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => {}
+        ExprKind::List { index, .. } => index.iter_mut().for_each(|index| name_counts(index, found)),
         ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => name_counts(a, found),
         ExprKind::Binary(_, a, b) => {
             name_counts(a, found);

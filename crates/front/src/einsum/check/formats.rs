@@ -10,7 +10,7 @@ use indexmap::IndexSet;
 use lacunar_base::Span;
 use lacunar_formats::{DType, Format, FormatError, Scalar};
 use lacunar_notation::operator::Bodies;
-use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, TensorId, VarId};
+use lacunar_notation::{Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, TensorId, VarId};
 
 use super::super::declarations::Declarations;
 use super::super::error::{Error, FormatMistake};
@@ -41,7 +41,8 @@ pub(super) fn choose(program: &mut Program, names: &Names, declarations: &Declar
     // The open results are taken as sparse; each that turns out dense can make others dense.
     while settle_dense(program, &mut open) {}
     for (_, tensor) in program.tensors.iter() {
-        if tensor.dtype == DType::Pattern && !tensor.format.tells_entries() {
+        let is_stored = !tensor.role.is_computed();
+        if is_stored && tensor.dtype == DType::Pattern && !tensor.format.tells_entries() {
             let (name, span, format) = (tensor.name.clone(), tensor.span, tensor.format.to_string());
             errors.push(match tensor.order() {
                 0 => FormatMistake::ScalarPattern { name, span }.into(),
@@ -57,7 +58,9 @@ fn settle_dense(program: &mut Program, open: &mut IndexSet<TensorId>) -> bool {
     for place in 0..program.statements.len() {
         let Assignment { lhs, rhs, .. } = &program.statements[place];
         let target = lhs.tensor;
-        if open.contains(&target) && !lhs.vars.iter().all(|&var| is_absent(program, rhs, var)) {
+        let is_told =
+            |var: &VarId| gathered_with(program, rhs, *var).into_iter().any(|own| is_absent(program, rhs, own));
+        if open.contains(&target) && !lhs.vars.iter().all(is_told) {
             open.swap_remove(&target);
             program.tensors[target].format = Format::dense(program.tensors[target].order());
         }
@@ -75,6 +78,22 @@ fn wrong_order(name: &str, span: Span, order: usize, error: &FormatError) -> Err
     FormatMistake::FormatOrder { name: name.to_string(), span, message, order }.into()
 }
 
+/// A variable, and those that values which are indices tie to it: where one of a row's entries is absent, so are those of the rows that
+/// it is gathered into.
+fn gathered_with(program: &Program, expr: &Expr, var: VarId) -> Vec<VarId> {
+    let is_gather = |access: &&Access| program.tensors[access.tensor].gathered().is_some();
+    let gathers: Vec<&Access> = expr.accesses().into_iter().filter(is_gather).collect();
+    let mut found = vec![var];
+    loop {
+        let tied = gathers.iter().filter(|access| access.vars.iter().any(|own| found.contains(own)));
+        let more = tied.flat_map(|access| &access.vars).copied().find(|own| !found.contains(own));
+        match more {
+            Some(more) => found.push(more),
+            None => return found,
+        }
+    }
+}
+
 /// True if the value of an expression is zero because it is absent where the entries of all sparse operands along `var` are.
 fn is_absent(program: &Program, expr: &Expr, var: VarId) -> bool {
     let absent = |expr: &Expr| is_absent(program, expr, var);
@@ -83,7 +102,8 @@ fn is_absent(program: &Program, expr: &Expr, var: VarId) -> bool {
         ExprKind::Literal(_) => false,
         ExprKind::Access(access) => {
             let tensor = &program.tensors[access.tensor];
-            access.vars.contains(&var) && !tensor.format.is_dense() && tensor.fill().is_zero()
+            let is_sparse = !tensor.format.is_dense() && tensor.gathered().is_none();
+            access.vars.contains(&var) && is_sparse && tensor.fill().is_zero()
         }
         ExprKind::Unary(function, operand) => function.keeps_zero() && absent(operand),
         ExprKind::Binary(function, left, right) => {

@@ -1,41 +1,71 @@
 //! Step 0: indices that are no variables.
 //!
-//! An index may be a sum of variables, each times a number, and a number. On exit every index is a variable: each other one has
-//! got a variable of its own, which an [indicator](lacunar_notation::indicator) ties to those that it is made of. An operand is
-//! summed over that variable; a term that is assigned is multiplied by the indicator.
+//! An index may be a sum of variables, of elements of tensors and of lists, each times a number, and a number. On exit every index is a
+//! variable: each other one has got a variable of its own, which an [indicator](lacunar_notation::indicator) ties to those that it
+//! is made of; an element in an index has got one, too. An operand is summed over these variables; a term that is assigned is multiplied by
+//! the indicators.
 //!
 //! ```text
 //! y(i) = x(2*i + 1)            y(i) = sum(i_at, [i_at == 2 i + 1] * x(i_at))
 //! y(i + k) += x(i) * w(k)      y(i_at) += [i_at == i + k] * x(i) * w(k)
+//! y(i) = x(p(i) - 1)           y(i) = sum(p_at_at, p_at, [p_at_at == p_at - 1] * [p_at == p(i)] * x(p_at_at))
+//! y(p(i)) += x(i)              y(p_at) += [p_at == p(i)] * x(i)
 //! ```
 //!
-//! An index that is written as a sum is one, even `i + 0`: the variable need not have the size of the dimension. An index of another form stays, and is refused where names are resolved.
+//! An index that is written as a sum is one, even `i + 0`: the variable need not have the size of the dimension. An index of another
+//! form stays, and is refused where names are resolved.
+
+mod affine;
+mod replaced;
 
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
-use lacunar_notation::{AssignOp, Function, Indicator, Monoid, UnaryFn};
+use lacunar_notation::gather::{is_distinct, room_for};
+use lacunar_notation::{AssignOp, Equation, Function, Gather, Indicator, Monoid, Source, UnaryFn};
 
-use super::super::ast::{Ast, BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
+use super::super::ast::{Ast, BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Name, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{AccessMistake, Error, StatementMistake, SyntaxMistake};
-use super::names::{Meaning, meaning, variable};
+use super::names::{Meaning, Names, meaning, variable};
+use crate::words;
+use affine::{Affine, affine};
+use replaced::Replaced;
 
 /// The indicators that were made, by their names.
 pub(super) type Indicators = IndexMap<String, Made>;
 
 /// An indicator of an index.
 pub(super) struct Made {
-    pub indicator: Indicator,
+    pub relation: Relation,
     /// The index is of a tensor whose values are replaced, so that its size may follow from the others'. That of an operand is given,
     /// and one whose values are combined may be.
     pub replaced: bool,
+    /// The size of the last dimension, if it is none of a tensor: the values are summands of an index.
+    pub size: Option<u64>,
 }
 
-/// A sum of variables, each times a number, and a number.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Affine {
-    terms: IndexMap<String, i64>,
-    constant: i64,
+/// The relation that an indicator is made of.
+pub(super) enum Relation {
+    Equation(Equation),
+    /// The values of a tensor.
+    Values(Name),
+    List(Vec<u64>),
+}
+
+impl Made {
+    fn new(relation: Relation) -> Made {
+        Made { relation, replaced: false, size: None }
+    }
+
+    /// The indicator, of so many dimensions.
+    pub fn indicator(&self, order: usize, names: &Names) -> Indicator {
+        let source = match &self.relation {
+            Relation::Equation(equation) => return Indicator::Equation(equation.clone()),
+            Relation::Values(tensor) => Source::Tensor(names.tensor(&tensor.text)),
+            Relation::List(values) => Source::List(values.clone()),
+        };
+        Indicator::Gather(Gather { source, order })
+    }
 }
 
 /// A statement without indices that are no variables.
@@ -46,62 +76,20 @@ pub(super) struct Expanded {
     pub replaced: Vec<Replaced>,
 }
 
-/// The indices of a tensor whose values are replaced.
-pub(super) struct Replaced {
-    span: Span,
-    forms: Vec<Affine>,
-}
-
-impl Replaced {
-    /// Checks that no element is assigned twice, if variables have these sizes: the indices tell the variables.
-    pub fn check(&self, size: &dyn Fn(&str) -> Option<u64>) -> Result<(), Error> {
-        let mut known: IndexSet<&str> = IndexSet::new();
-        loop {
-            let before = known.len();
-            for form in &self.forms {
-                let mut open: Vec<(&str, u64)> = Vec::new();
-                for (name, factor) in form.terms.iter().filter(|(name, _)| !known.contains(name.as_str())) {
-                    open.push((name, factor.unsigned_abs()));
-                }
-                if tells_all(&mut open, size) {
-                    known.extend(open.into_iter().map(|(name, _)| name));
-                }
-            }
-            if known.len() == before {
-                break;
-            }
-        }
-        let names = self.forms.iter().flat_map(|form| form.terms.keys());
-        match names.into_iter().find(|name| !known.contains(name.as_str())) {
-            Some(variable) => Err(StatementMistake::Overlapping { span: self.span, variable: variable.clone() }.into()),
-            None => Ok(()),
-        }
-    }
-}
-
-/// True if a sum of variables times factors tells each of them, as the digits of a number do: every factor is larger than all that the
-/// terms with smaller ones come to.
-fn tells_all(terms: &mut [(&str, u64)], size: &dyn Fn(&str) -> Option<u64>) -> bool {
-    terms.sort_by_key(|(_, factor)| *factor);
-    let mut most = Some(0u64);
-    // A variable of one value is known.
-    terms.iter().filter(|(name, _)| size(name).is_none_or(|size| size > 1)).all(|(name, factor)| {
-        let is_larger = most.is_some_and(|most| *factor > most);
-        let own = size(name).map(|size| size.saturating_sub(1).saturating_mul(*factor));
-        most = most.zip(own).map(|(most, own)| most.saturating_add(own));
-        is_larger
-    })
-}
-
 /// Gives a variable to each index that is none.
 pub(super) fn expand(ast: Ast, declarations: &Declarations) -> Result<Expanded, Vec<Error>> {
     let mut taken: IndexSet<String> = IndexSet::new();
     for statement in &ast.statements {
         taken.insert(statement.name.text.clone());
-        statement.indices.iter().chain([&statement.rhs]).for_each(|expr| words(expr, &mut taken));
+        statement.indices.iter().chain([&statement.rhs]).for_each(|expr| all_words(expr, &mut taken));
     }
     taken.extend(declarations.tensor_names().into_iter().chain(declarations.sized_names()).map(str::to_string));
-    let mut expansion = Expansion { taken, indicators: Indicators::new(), replaced: Vec::new(), errors: Vec::new() };
+    let tensors = declarations.inputs.as_ref().map(|inputs| {
+        let targets = ast.statements.iter().map(|statement| &statement.name.text);
+        inputs.iter().chain(&declarations.given).chain(targets).cloned().collect()
+    });
+    let (indicators, replaced) = (Indicators::new(), Vec::new());
+    let mut expansion = Expansion { taken, tensors, indicators, replaced, errors: Vec::new() };
     let statements = ast.statements.into_iter().map(|statement| expansion.statement(statement)).collect();
     let Expansion { indicators, replaced, errors, .. } = expansion;
     let ast = Ast { statements, ..ast };
@@ -109,22 +97,25 @@ pub(super) fn expand(ast: Ast, declarations: &Declarations) -> Result<Expanded, 
 }
 
 /// All words of an expression.
-fn words(expr: &Expr, found: &mut IndexSet<String>) {
+fn all_words(expr: &Expr, found: &mut IndexSet<String>) {
     match &expr.kind {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => {}
         ExprKind::Name(name) => _ = found.insert(name.clone()),
         ExprKind::Apply { name, args, .. } => {
             found.insert(name.text.clone());
-            args.iter().for_each(|arg| words(arg, found));
+            args.iter().for_each(|arg| all_words(arg, found));
         }
-        ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => words(operand, found),
-        ExprKind::Binary(_, a, b) => [a, b].into_iter().for_each(|operand| words(operand, found)),
+        ExprKind::List { index, .. } => index.iter().for_each(|index| all_words(index, found)),
+        ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => all_words(operand, found),
+        ExprKind::Binary(_, a, b) => [a, b].into_iter().for_each(|operand| all_words(operand, found)),
     }
 }
 
 struct Expansion {
     /// Names that a new tensor or variable cannot have.
     taken: IndexSet<String>,
+    /// The tensors that have values or are assigned, if they are known.
+    tensors: Option<IndexSet<String>>,
     indicators: Indicators,
     replaced: Vec<Replaced>,
     errors: Vec<Error>,
@@ -134,8 +125,10 @@ struct Expansion {
 struct Tied {
     /// Its variable.
     variable: Expr,
-    /// The access of the indicator.
-    indicator: Expr,
+    /// The accesses of the indicators, that of its own variable first.
+    indicators: Vec<Expr>,
+    /// Its variable, and those of the elements in it.
+    bound: Vec<Expr>,
 }
 
 impl Expansion {
@@ -150,26 +143,72 @@ impl Expansion {
         let mut indices = statement.indices;
         let tied: Vec<Option<Tied>> = indices.iter().map(|index| self.tie(index)).collect();
         if statement.op == AssignOp::Set && tied.iter().any(Option::is_some) {
-            let forms = indices.iter().filter_map(|index| affine(index)?.ok()).collect();
-            self.replaced.push(Replaced { span: statement.lhs_span, forms });
+            self.replace(&indices, &tied, statement.lhs_span);
         }
         for (index, tied) in indices.iter_mut().zip(tied).rev() {
-            let Some(Tied { variable, indicator }) = tied else { continue };
-            if let ExprKind::Apply { name, .. } = &indicator.kind
-                && let Some(made) = self.indicators.get_mut(&name.text)
-            {
+            let Some(Tied { variable, indicators, .. }) = tied else { continue };
+            if let Some(made) = indicators.first().and_then(|indicator| self.made(indicator)) {
                 made.replaced = statement.op == AssignOp::Set;
             }
-            rhs = self.confined(rhs, &indicator, statement.op);
+            for indicator in indicators.iter().rev() {
+                rhs = self.confined(rhs, indicator, statement.op);
+            }
             *index = variable;
         }
         Statement { indices, rhs, ..statement }
+    }
+
+    /// The relation of the indicator that an access is of.
+    fn relation<'i>(indicators: &'i Indicators, indicator: &Expr) -> Option<&'i Relation> {
+        let ExprKind::Apply { name, .. } = &indicator.kind else { return None };
+        indicators.get(&name.text).map(|made| &made.relation)
+    }
+
+    /// The indicator of an access.
+    fn made(&mut self, indicator: &Expr) -> Option<&mut Made> {
+        let ExprKind::Apply { name, .. } = &indicator.kind else { return None };
+        self.indicators.get_mut(&name.text)
+    }
+
+    /// Notes the indices on the left of a statement that replaces values. Those that are values of a tensor may meet.
+    fn replace(&mut self, indices: &[Expr], tied: &[Option<Tied>], span: Span) {
+        let mut forms = Vec::new();
+        for (index, tied) in indices.iter().zip(tied) {
+            let Some(tied) = tied else {
+                forms.extend(affine(index).and_then(Result::ok).map(|form| (None, form)));
+                continue;
+            };
+            for (place, indicator) in tied.indicators.iter().enumerate() {
+                let ExprKind::Apply { args, .. } = &indicator.kind else { continue };
+                let Some((last, others)) = args.split_last() else { continue };
+                let own = (place > 0).then(|| variable(last).unwrap_or_default().to_string());
+                let mut form = Affine::default();
+                match Expansion::relation(&self.indicators, indicator) {
+                    Some(Relation::Values(name)) => {
+                        let tensor = Some(name.text.clone());
+                        self.errors.push(StatementMistake::Scattered { span: index.span, tensor }.into());
+                    }
+                    Some(Relation::List(values)) if !is_distinct(values) => {
+                        self.errors.push(StatementMistake::Scattered { span: index.span, tensor: None }.into());
+                    }
+                    Some(Relation::Equation(equation)) => {
+                        let names = others.iter().filter_map(variable).map(str::to_string);
+                        form.terms.extend(names.zip(equation.factors.iter().copied()));
+                    }
+                    _ => form.terms.extend(others.iter().filter_map(variable).map(|name| (name.to_string(), 1))),
+                }
+                forms.push((own, form));
+            }
+        }
+        self.replaced.push(Replaced { span, forms });
     }
 
     /// Asks that all indices in an expression are variables.
     fn plain(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => {}
+            // It is no value.
+            ExprKind::List { .. } => {}
             ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => self.plain(operand),
             ExprKind::Binary(_, a, b) => [a, b].into_iter().for_each(|operand| self.plain(operand)),
             ExprKind::Apply { name, args, callee } => match meaning(&name.text, args, *callee) {
@@ -180,7 +219,8 @@ impl Expansion {
     }
 
     fn variables(&mut self, indices: &[Expr]) {
-        let sums = indices.iter().filter(|index| variable(index).is_none() && affine(index).is_some());
+        let is_other = |index: &&Expr| has_atom(index) || (variable(index).is_none() && affine(index).is_some());
+        let sums = indices.iter().filter(is_other);
         self.errors.extend(sums.map(|index| Error::from(AccessMistake::IndexInLoops { span: index.span })));
     }
 
@@ -235,14 +275,18 @@ impl Expansion {
 
     /// An access; if some of its indices are no variables, the sum over theirs.
     fn access(&mut self, name: Name, mut args: Vec<Expr>, callee: Callee, span: Span) -> Expr {
+        // A function that there is none of, of an element, is no gather.
+        if args.iter().any(has_atom) && callee == Callee::Named && !self.may_be_tensor(&name.text) {
+            return self.node(ExprKind::Apply { name, args, callee }, span);
+        }
         let tied: Vec<Option<Tied>> = args.iter().map(|index| self.tie(index)).collect();
         let mut bound = Vec::new();
         let mut indicators = Vec::new();
         for (index, tied) in args.iter_mut().zip(tied) {
-            let Some(Tied { variable, indicator }) = tied else { continue };
-            *index = variable.clone();
-            bound.push(variable);
-            indicators.push(indicator);
+            let Some(own) = tied else { continue };
+            *index = own.variable;
+            bound.extend(own.bound);
+            indicators.extend(own.indicators);
         }
         let mut body = self.node(ExprKind::Apply { name, args, callee }, span);
         if bound.is_empty() {
@@ -256,28 +300,117 @@ impl Expansion {
         self.node(ExprKind::Apply { name, args: bound, callee: Callee::Named }, span)
     }
 
-    /// The variable and the indicator of an index; `None` for one that is a variable, or is not of the form.
+    /// True if a name with elements in parentheses can be a tensor's. Where nobody says which tensors there are, what looks like a
+    /// function is none.
+    fn may_be_tensor(&self, name: &str) -> bool {
+        match &self.tensors {
+            Some(tensors) => tensors.contains(name),
+            None => {
+                // Short names are near to many functions.
+                let is_meant = |function: &&str| name.len() > 3 || name.eq_ignore_ascii_case(function);
+                name != "relu" && words::nearest(name, Function::names()).filter(is_meant).is_none()
+            }
+        }
+    }
+
+    /// The variable and the indicators of an index; `None` for one that is a variable, or is not of the form.
     fn tie(&mut self, index: &Expr) -> Option<Tied> {
         variable(index).is_none().then_some(())?;
+        let mut atoms = Vec::new();
+        let sum = self.without_atoms(index, &mut atoms)?;
+        if variable(&sum).is_some() {
+            return atoms.pop();
+        }
         let span = index.span;
-        let Affine { terms, constant } = match affine(index)? {
+        let Affine { terms, constant } = match affine(&sum)? {
             Ok(affine) => affine,
             Err(error) => {
                 self.errors.push(error);
                 return None;
             }
         };
+        let size = Gather::summand_size(terms.values().copied());
+        for atom in &atoms {
+            let made = atom.indicators.first().and_then(|indicator| self.made(indicator));
+            if let Some(made) = made {
+                made.size = Some(match &made.relation {
+                    Relation::List(values) => room_for(values),
+                    _ => size,
+                });
+            }
+        }
         let base = terms.keys().next().map_or("at".to_string(), |name| format!("{name}_at"));
-        let own = self.free(&base);
         let (vars, mut factors): (Vec<String>, Vec<i64>) = terms.into_iter().unzip();
         factors.push(-1);
+        let vars = vars.into_iter().map(|name| Expr { kind: ExprKind::Name(name), span, height: 1 }).collect();
+        let mut tied = self.tied(&base, vars, Relation::Equation(Equation { factors, constant }), span);
+        for atom in atoms {
+            tied.indicators.extend(atom.indicators);
+            tied.bound.extend(atom.bound);
+        }
+        Some(tied)
+    }
+
+    /// A new variable, which a relation ties to others.
+    fn tied(&mut self, base: &str, vars: Vec<Expr>, relation: Relation, span: Span) -> Tied {
+        let own = self.free(base);
         let name = self.free(&format!("{own}_is"));
-        let made = Made { indicator: Indicator { factors, constant }, replaced: false };
-        self.indicators.insert(name.clone(), made);
-        let variable = |name: String| Expr { kind: ExprKind::Name(name), span, height: 1 };
-        let args = vars.into_iter().chain([own.clone()]).map(variable).collect();
+        self.indicators.insert(name.clone(), Made::new(relation));
+        let variable = Expr { kind: ExprKind::Name(own), span, height: 1 };
+        let args = vars.into_iter().chain([variable.clone()]).collect();
         let kind = ExprKind::Apply { name: Name { text: name, span }, args, callee: Callee::Tensor };
-        Some(Tied { variable: variable(own), indicator: Expr { kind, span, height: 1 } })
+        Tied { indicators: vec![Expr { kind, span, height: 1 }], bound: vec![variable.clone()], variable }
+    }
+
+    /// An index with a variable in the place of each element of a tensor or list in it; `None` if it is not of the form.
+    fn without_atoms(&mut self, index: &Expr, atoms: &mut Vec<Tied>) -> Option<Expr> {
+        let span = index.span;
+        let kind = match &index.kind {
+            ExprKind::Apply { name, args, callee } => {
+                matches!(meaning(&name.text, args, *callee), Meaning::Access).then_some(())?;
+                let relation = Relation::Values(name.clone());
+                return self.atom(&format!("{}_at", name.text), args, (relation, span), atoms);
+            }
+            ExprKind::List { values, index: place } => {
+                let place = match place {
+                    Some(place) => (**place).clone(),
+                    None => Expr { kind: ExprKind::Name(self.free("place")), span, height: 1 },
+                };
+                return self.atom("listed", &[place], (Relation::List(values.clone()), span), atoms);
+            }
+            ExprKind::Neg(a) => ExprKind::Neg(Box::new(self.without_atoms(a, atoms)?)),
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.without_atoms(a, atoms)?, self.without_atoms(b, atoms)?);
+                ExprKind::Binary(*op, Box::new(a), Box::new(b))
+            }
+            kind => kind.clone(),
+        };
+        Some(Expr { kind, ..index.clone() })
+    }
+
+    /// The variable of an element in an index, whose indices get variables, too.
+    fn atom(
+        &mut self,
+        base: &str,
+        args: &[Expr],
+        (relation, span): (Relation, Span),
+        atoms: &mut Vec<Tied>,
+    ) -> Option<Expr> {
+        let mut inner = Vec::new();
+        let mut vars = Vec::new();
+        for index in args {
+            let tied = self.tie(index);
+            vars.push(tied.as_ref().map_or_else(|| index.clone(), |tied| tied.variable.clone()));
+            inner.extend(tied);
+        }
+        let mut tied = self.tied(base, vars, relation, span);
+        for other in inner {
+            tied.indicators.extend(other.indicators);
+            tied.bound.extend(other.bound);
+        }
+        let variable = tied.variable.clone();
+        atoms.push(tied);
+        Some(variable)
     }
 
     /// A name that nothing has yet.
@@ -294,6 +427,7 @@ impl Expansion {
     fn node(&mut self, kind: ExprKind, span: Span) -> Expr {
         let highest = match &kind {
             ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => 0,
+            ExprKind::List { index, .. } => index.as_ref().map_or(0, |index| index.height),
             ExprKind::Apply { args, .. } => {
                 let nested = args.iter().any(|arg| !matches!(arg.kind, ExprKind::Name(_)));
                 let highest = args.iter().map(|arg| arg.height).max().unwrap_or(0);
@@ -314,77 +448,15 @@ fn is_prune(name: &str) -> bool {
     Function::parse(name) == Some(Function::Unary(UnaryFn::Prune))
 }
 
-/// An index as a sum; `None` if it has another form.
-fn affine(index: &Expr) -> Option<Result<Affine, Error>> {
-    let within = |number: &i64| number.abs() <= Indicator::MOST;
-    let mut affine = match form(index)? {
-        Some(affine) => affine,
-        None => return Some(Err(AccessMistake::LargeIndex { span: index.span }.into())),
-    };
-    affine.terms.retain(|_, factor| *factor != 0);
-    let is_small = affine.terms.values().chain([&affine.constant]).all(within);
-    Some(if is_small { Ok(affine) } else { Err(AccessMistake::LargeIndex { span: index.span }.into()) })
-}
-
-/// The same with factors that may be 0; inside, `None` if a number is too large.
-fn form(index: &Expr) -> Option<Option<Affine>> {
-    let combined = |a: Affine, b: Affine, times: i64| -> Option<Affine> {
-        let mut sum = a;
-        for (name, factor) in b.terms {
-            let own = sum.terms.entry(name).or_insert(0);
-            *own = own.checked_add(factor.checked_mul(times)?)?;
+/// True if an index has an element of a tensor or list in it.
+fn has_atom(index: &Expr) -> bool {
+    match &index.kind {
+        ExprKind::Apply { name, args, callee } => matches!(meaning(&name.text, args, *callee), Meaning::Access),
+        ExprKind::List { .. } => true,
+        ExprKind::Neg(a) => has_atom(a),
+        ExprKind::Binary(_, a, b) => has_atom(a) || has_atom(b),
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) | ExprKind::Cast { .. } => {
+            false
         }
-        sum.constant = sum.constant.checked_add(b.constant.checked_mul(times)?)?;
-        Some(sum)
-    };
-    Some(match &index.kind {
-        ExprKind::Number(Number::Int(value)) => {
-            i64::try_from(*value).ok().map(|constant| Affine { constant, ..Affine::default() })
-        }
-        ExprKind::Name(name) => Some(Affine { terms: IndexMap::from([(name.clone(), 1)]), constant: 0 }),
-        ExprKind::Neg(a) => form(a)?.and_then(|a| combined(Affine::default(), a, -1)),
-        ExprKind::Binary(op, a, b) => {
-            let (a, b) = (form(a)?, form(b)?);
-            let (Some(a), Some(b)) = (a, b) else { return Some(None) };
-            match op {
-                BinaryOp::Add => combined(a, b, 1),
-                BinaryOp::Sub => combined(a, b, -1),
-                BinaryOp::Mul if a.terms.is_empty() => combined(Affine::default(), b, a.constant),
-                BinaryOp::Mul if b.terms.is_empty() => combined(Affine::default(), a, b.constant),
-                _ => return None,
-            }
-        }
-        _ => return None,
-    })
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::super::super::parser::parse;
-    use super::*;
-
-    fn index(text: &str) -> Option<Result<Affine, Error>> {
-        let (ast, errors) = parse(&format!("y = x({text})"));
-        assert!(errors.is_empty(), "{errors:?}");
-        let ExprKind::Apply { args, .. } = &ast.statements[0].rhs.kind else { panic!("no access") };
-        affine(&args[0])
-    }
-
-    #[test]
-    fn sums_of_variables_times_numbers_are_found() {
-        let found = |text| {
-            let Affine { terms, constant } = index(text).unwrap().unwrap();
-            (terms.into_iter().collect::<Vec<_>>(), constant)
-        };
-        let i = |factor| vec![("i".to_string(), factor)];
-        assert_eq!(found("i + 1"), (i(1), 1));
-        assert_eq!(found("2 * (i - 3) + i"), (i(3), -6));
-        assert_eq!(found("-(4 - i * 2)"), (i(2), -4));
-        assert_eq!(found("i - i + 7"), (vec![], 7));
-        assert_eq!(found("i + k"), (vec![("i".to_string(), 1), ("k".to_string(), 1)], 0));
-        assert!(index("i * j").is_none() && index("i / 2").is_none() && index("1.5").is_none());
-        assert!(index("i * 5000000000").unwrap().is_err());
-        assert!(index("9223372036854775807 + 1").unwrap().is_err());
     }
 }

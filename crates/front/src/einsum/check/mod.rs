@@ -2,7 +2,8 @@
 //!
 //! On exit the invariants of [`lacunar_notation::index`] hold. The steps, each of which needs the ones before it:
 //! `indices` (a variable for each index), `names` (what each name means, and which tensors are inputs), `sizes` (one size for each
-//! variable), `types` (conversions made explicit, fill values of the types of their tensors), `formats` (how results are stored),
+//! variable), `types` (conversions made explicit, fill values of the types of their tensors), `formats` (how results are stored), `gathers` (tensors
+//! whose values are indices),
 //! `actions` (what is done between statements).
 //!
 //! ```text
@@ -12,6 +13,7 @@
 
 mod actions;
 mod formats;
+mod gathers;
 mod indices;
 mod loops;
 mod names;
@@ -55,7 +57,7 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
     for (tensor, (name, entry)) in names.tensors.iter().enumerate() {
         let dims = (0..entry.order).map(|dimension| sizes.of_dimension(tensor, dimension)).collect();
         if let Some(made) = names.indicators.get(name) {
-            program.tensors.push(made.indicator.clone().tensor(name.clone(), dims, entry.span));
+            program.tensors.push(made.indicator(entry.order, &names).tensor(name.clone(), dims, entry.span));
             continue;
         }
         program.tensors.push(Tensor {
@@ -81,6 +83,7 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
     assign(&mut program, &ast, &names, declarations, &mut errors);
     types::fill(&mut program, declarations, &mut errors);
     formats::choose(&mut program, &names, declarations, &mut errors);
+    gathers::check(&mut program, &mut errors);
     program.body = actions::checked(&program, &ast.body, &mut errors);
     if errors.is_empty() {
         loops::resolve(&mut program, &ast, &mut errors);
@@ -173,7 +176,7 @@ fn assign(program: &mut Program, ast: &ast::Ast, names: &Names, declarations: &D
         let lhs = Access { tensor: target, vars, span: statement.lhs_span };
         program.statements.push(Assignment { lhs, op, rhs, span: statement.span });
     }
-    sizes::require(program, errors);
+    sizes::require(program, declarations, errors);
 }
 
 fn diagnostics(errors: Vec<Error>) -> Vec<Diagnostic> {

@@ -18,7 +18,7 @@ use super::super::action::ActionKind;
 use super::super::ast::{Ast, Callee, Expr, ExprKind, Name, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{AccessMistake, Error, NameMistake, StatementMistake};
-use super::indices::Indicators;
+use super::indices::{Indicators, Made, Relation};
 use super::values;
 use crate::words;
 
@@ -44,6 +44,8 @@ pub(super) struct Entry {
     pub may_be_given: bool,
     /// A value is read before any is assigned, so that a caller has to give it.
     pub is_given: bool,
+    /// Its values are indices of other tensors.
+    pub is_index: bool,
 }
 
 /// The meaning of `name(...)`.
@@ -91,6 +93,9 @@ fn is_index_in(name: &str, expr: &Expr) -> bool {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => false,
         ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => is_index_in(name, a),
         ExprKind::Binary(_, a, b) => is_index_in(name, a) || is_index_in(name, b),
+        ExprKind::List { index, .. } => {
+            index.as_ref().is_some_and(|index| has_term(name, index) || is_index_in(name, index))
+        }
         // Only the name is asked what it means: whether it reduces would depend on what is asked here.
         ExprKind::Apply { name: applied, args, callee } => {
             let is_access = match callee {
@@ -342,6 +347,7 @@ impl<'a> Resolver<'a> {
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => {}
+            ExprKind::List { .. } => self.errors.push(AccessMistake::ListAsValue { span: expr.span }.into()),
             ExprKind::Name(text) if self.is_value(text) => self.value(text, expr.span),
             ExprKind::Name(text) => self.access(&Name { text: text.clone(), span: expr.span }, &[], expr.span),
             ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => self.expr(operand),
@@ -446,7 +452,12 @@ impl<'a> Resolver<'a> {
     /// An access, or an expression that looks like one.
     fn access(&mut self, name: &Name, indices: &[Expr], span: Span) {
         if let Some(index) = indices.iter().find(|index| variable(index).is_none()) {
-            return self.errors.push(not_an_access(name, index));
+            let is_tensor = self.targets.contains(name.text.as_str())
+                || self.declarations.inputs.as_ref().is_some_and(|inputs| inputs.contains(&name.text));
+            return self.errors.push(match is_tensor {
+                true => AccessMistake::NotAnIndex { span: index.span }.into(),
+                false => not_an_access(name, index),
+            });
         }
         let is_operator = self.operators.iter().any(|operator| operator.name() == name.text);
         if let Some(what) = is_operator.then_some("an operator that is declared before").or(reserved(&name.text)) {
@@ -473,6 +484,13 @@ impl<'a> Resolver<'a> {
             })
             .collect();
         self.names.accesses.push((tensor, vars, span));
+        if let Some(Made { relation: Relation::Values(of), .. }) = self.names.indicators.get(&name.text) {
+            let (of, others) = (of.clone(), &indices[..order.saturating_sub(1)]);
+            self.access(&of, others, span);
+            if let Some(entry) = self.names.tensors.get_mut(&of.text) {
+                entry.is_index = true;
+            }
+        }
     }
 
     /// Names that are both a tensor's and a variable's; that such a tensor has no value is no mistake of its own.
@@ -524,6 +542,7 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
     fn has_access(expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Apply { .. } | ExprKind::Cast { .. } => true,
+            ExprKind::List { .. } => false,
             ExprKind::Neg(operand) => has_access(operand),
             ExprKind::Binary(_, left, right) => has_access(left) || has_access(right),
             ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => false,

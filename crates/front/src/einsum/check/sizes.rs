@@ -4,11 +4,13 @@
 //! connected form classes (union-find); a class has at most one size, the one declared for its members. In
 //! `y(i) = A(i,j) * x(j)` with `A: 3x4`, `{A.0, i, y.0}` has size 3 and `{A.1, j, x.0}` size 4.
 
+use indexmap::IndexSet;
 use lacunar_base::Span;
 use lacunar_notation::{Access, Expr, ExprKind, Program, Role, VarId};
 
 use super::super::declarations::Declarations;
 use super::super::error::{ActionMistake, Error, SizeMistake, SizeUse};
+use super::indices::Relation;
 use super::names::Names;
 
 /// The classes of dimensions and variables, and their sizes.
@@ -40,6 +42,18 @@ pub(super) fn unify(names: &Names, declarations: &Declarations) -> Result<Sizes,
                 errors.push(SizeMistake::OneSize { name: name.clone(), span, declared: declared.len() }.into());
             }
             None => {}
+        }
+    }
+    for (tensor, vars, span) in &names.accesses {
+        let Some((name, _)) = names.tensors.get_index(*tensor) else { continue };
+        let Some(made) = names.indicators.get(name) else { continue };
+        if let (Some(size), Some(&last)) = (made.size, vars.last()) {
+            let class = sizes.var(last);
+            sizes.size[class] = Some(SizeUse { span: *span, size, whose: "what is added to an index".to_string() });
+        }
+        if let Relation::List(values) = &made.relation {
+            let class = sizes.find(sizes.first_dimension[*tensor]);
+            sizes.size[class] = Some(SizeUse { span: *span, size: values.len() as u64, whose: "the list".to_string() });
         }
     }
     let mut told = vec![false; names.vars.len()];
@@ -162,7 +176,7 @@ impl Sizes {
             let mut found = None;
             for &(made, vars, span) in &tied {
                 let known: Vec<Option<u64>> = vars.iter().map(|&var| self.of_var(var)).collect();
-                let inferred = made.indicator.inferred(&known);
+                let inferred = made.indicator(vars.len(), names).inferred(&known);
                 let is_open = |(place, _): &(usize, u64)| {
                     !self.is_given(names, vars[*place]) && (made.replaced || place + 1 < vars.len())
                 };
@@ -201,7 +215,27 @@ impl Sizes {
 
 /// Checks that every variable of a left-hand side, of a sum or of a value has a size: it is an index on the right or in the summand,
 /// or its size is known.
-pub(super) fn require(program: &Program, errors: &mut Vec<Error>) {
+///
+/// A dimension of a result whose index is a value has a size if the result has values before, or it is declared.
+pub(super) fn require(program: &Program, declarations: &Declarations, errors: &mut Vec<Error>) {
+    for statement in &program.statements {
+        let target = &program.tensors[statement.lhs.tensor];
+        let given =
+            |inputs: &IndexSet<String>| inputs.contains(&target.name) || declarations.given.contains(&target.name);
+        if declarations.inputs.as_ref().is_none_or(given) {
+            continue;
+        }
+        let scattered = |var: &VarId| {
+            let is_last = |access: &&Access| access.vars.last() == Some(var);
+            let mut accesses = statement.rhs.accesses().into_iter().filter(is_last);
+            accesses.any(|access| program.tensors[access.tensor].gathered().is_some())
+        };
+        let open = |var: &VarId| program.vars[*var].size.is_none() && scattered(var);
+        if let Some(dimension) = statement.lhs.vars.iter().position(open) {
+            let (name, span) = (target.name.clone(), statement.lhs.span);
+            errors.push(SizeMistake::UnknownDimension { name, span, dimension }.into());
+        }
+    }
     let mut check = |var: VarId, used: &[VarId], span: Span, summed: bool| {
         let entry = &program.vars[var];
         if !used.contains(&var) && entry.size.is_none() {

@@ -26,11 +26,12 @@ pub(super) fn declared(declarations: &Declarations, name: &str) -> DType {
     declarations.dtypes.get(name).copied().unwrap_or(DType::F64)
 }
 
-/// The type of a tensor as far as it is declared; the values of index variables are `i64`.
+/// The type of a tensor as far as it is declared; the values of index variables, and those that are indices, are `i64`.
 pub(super) fn of_entry(declarations: &Declarations, name: &str, entry: &Entry) -> DType {
     match entry.role {
         Role::Index => DType::I64,
         Role::Indicator => DType::Pattern,
+        _ if entry.is_index => declarations.dtypes.get(name).copied().unwrap_or(DType::I64),
         _ => declared(declarations, name),
     }
 }
@@ -163,6 +164,8 @@ impl<'a> Typer<'a> {
             }
             // In its place beside a value, it has been typed there.
             ast::ExprKind::Identity(_) => None,
+            // It is told where names are resolved.
+            ast::ExprKind::List { .. } => None,
             ast::ExprKind::Name(name) if self.names.is_value(name) => {
                 self.access(&values::tensor_of(name), std::slice::from_ref(expr), span)
             }

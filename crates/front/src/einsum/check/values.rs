@@ -28,6 +28,10 @@ pub(super) fn variables(statement: &Statement) -> IndexSet<String> {
 fn collect(expr: &Expr, found: &mut IndexSet<String>) {
     match &expr.kind {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) => {}
+        ExprKind::List { index, .. } => {
+            found.extend(index.as_deref().and_then(variable).map(str::to_string));
+            index.iter().for_each(|index| collect(index, found));
+        }
         ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => collect(operand, found),
         ExprKind::Binary(_, left, right) => {
             collect(left, found);

@@ -1,7 +1,8 @@
 //! Mistakes in indices of tensors and arguments of functions.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_notation::Indicator;
+use lacunar_formats::DType;
+use lacunar_notation::{Equation, Gather};
 
 use crate::words;
 
@@ -16,6 +17,10 @@ pub(crate) enum AccessMistake {
     ReductionVariables { span: Span, name: &'static str },
     OneIndex { span: Span, name: &'static str },
     Pruned { span: Span },
+    LongList { span: Span, length: usize },
+    ListAsValue { span: Span },
+    IndexType { name: String, span: Span, dtype: DType },
+    Listed { span: Span, value: u64, size: u64 },
 }
 
 impl AccessMistake {
@@ -38,13 +43,14 @@ impl AccessMistake {
                     _ => format!("write `{name}(c, a, b)`"),
                 })
             }
-            AccessMistake::NotAnIndex { span } => {
-                Diagnostic::error("E0207", "an index is a sum of index variables, each times a number, and a number")
-                    .label(span, "not of that form")
-                    .hint("use a name such as `i`, or `i + 1`, `2*i + k`, `3`")
-            }
+            AccessMistake::NotAnIndex { span } => Diagnostic::error(
+                "E0207",
+                "an index is a sum of index variables and elements, each times a number, and a number",
+            )
+            .label(span, "not of that form")
+            .hint("use a name such as `i`, or `i + 1`, `2*i + k`, `3`, `p(i)`, `{1, 3, 5}(i)`"),
             AccessMistake::LargeIndex { span } => {
-                Diagnostic::error("E0212", format!("a number in an index is larger than {}", Indicator::MOST))
+                Diagnostic::error("E0212", format!("a number in an index is larger than {}", Equation::MOST))
                     .label(span, "too large")
                     .hint("read a part of the tensor into a smaller one first")
             }
@@ -57,6 +63,31 @@ impl AccessMistake {
                 Diagnostic::error("E0210", format!("`{name}` needs one or more index variables and then an expression"))
                     .label(span, "variables come first, the expression last")
                     .hint(format!("write `{name}(k, A(i,k) * x(k))`"))
+            }
+            AccessMistake::LongList { span, length } => {
+                Diagnostic::error("E0213", format!("a list has at most {} numbers", Gather::MOST))
+                    .label(span, format!("{length} numbers"))
+                    .hint("give them as a tensor of integers, `x(p(i))`")
+            }
+            AccessMistake::ListAsValue { span } => Diagnostic::error("E0213", "a list stands only as an index")
+                .label(span, "a value is expected")
+                .hint("write `x({1, 3, 5}(i))`, or give the numbers as a tensor"),
+            AccessMistake::IndexType { name, span, dtype } => Diagnostic::error(
+                "E0214",
+                format!("an index is an integer, but `{name}` has elements of type {dtype}"),
+            )
+            .label(span, format!("values of type {dtype}"))
+            .hints(
+                format!("declare the type, `Options::dtype(\"{name}\", DType::I64)`, or convert the values, `i64(..)`"),
+                format!("declare the type, `-t {name}:i64`, or convert the values, `i64(..)`"),
+            ),
+            AccessMistake::Listed { span, value, size } => {
+                Diagnostic::error("E0215", format!("the coordinate {value} lies outside of a dimension of size {size}"))
+                    .label(span, format!("{value} is on the list"))
+                    .hint(match size.checked_sub(1) {
+                        Some(last) => format!("coordinates are 0 to {last}"),
+                        None => "the dimension has no coordinates".to_string(),
+                    })
             }
             AccessMistake::OneIndex { span, name } => {
                 let inner = name.trim_start_matches("arg");

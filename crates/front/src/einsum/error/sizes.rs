@@ -9,6 +9,7 @@ use crate::words;
 pub(crate) enum SizeMistake {
     Sizes { variable: String, first: SizeUse, second: SizeUse },
     UnknownSize { variable: String, span: Span, summed: bool },
+    UnknownDimension { name: String, span: Span, dimension: usize },
     DimensionCount { name: String, span: Span, declared: usize, order: usize },
     OneSize { name: String, span: Span, declared: usize },
 }
@@ -50,6 +51,14 @@ impl SizeMistake {
                             ),
                         },
                         format!("use it {place}, or declare its size, for example `-d {variable}:100`"),
+                    )
+            }
+            SizeMistake::UnknownDimension { name, span, dimension } => {
+                Diagnostic::error("E0302", format!("nothing tells the size of dimension {dimension} of `{name}`"))
+                    .label(span, "its index is a value")
+                    .hints(
+                        format!("declare its sizes with `Options::dims`, or give `{name}` a value before"),
+                        format!("declare its sizes, for example `-d {name}:100`, or give it a value before"),
                     )
             }
             SizeMistake::DimensionCount { name, span, declared, order } => {

@@ -5,14 +5,45 @@ use lacunar_base::{Diagnostic, Span};
 /// A mistake in what a statement assigns.
 #[derive(Clone, Debug)]
 pub(crate) enum StatementMistake {
-    ReductionOperator { span: Span, op: String },
-    IndexOperator { span: Span, name: &'static str },
-    AssignedInput { name: String, span: Span, read: Option<Span> },
-    AssignedTwice { name: String, span: Span, first: Span },
-    Repeated { variable: String, span: Span, first: Span },
-    Overlapping { span: Span, variable: String },
-    NotATarget { span: Span },
-    NoAssignment { span: Span, continued: bool },
+    ReductionOperator {
+        span: Span,
+        op: String,
+    },
+    IndexOperator {
+        span: Span,
+        name: &'static str,
+    },
+    AssignedInput {
+        name: String,
+        span: Span,
+        read: Option<Span>,
+    },
+    AssignedTwice {
+        name: String,
+        span: Span,
+        first: Span,
+    },
+    Repeated {
+        variable: String,
+        span: Span,
+        first: Span,
+    },
+    Overlapping {
+        span: Span,
+        variable: String,
+    },
+    /// `tensor`: the one whose values the index is; of a list, none.
+    Scattered {
+        span: Span,
+        tensor: Option<String>,
+    },
+    NotATarget {
+        span: Span,
+    },
+    NoAssignment {
+        span: Span,
+        continued: bool,
+    },
 }
 
 impl StatementMistake {
@@ -56,6 +87,17 @@ impl StatementMistake {
                 Diagnostic::error("E0612", "an element would be assigned several values")
                     .label(span, format!("the indices do not tell `{variable}`"))
                     .hint(hint)
+            }
+            StatementMistake::Scattered { span, tensor } => {
+                Diagnostic::error("E0619", "two values may be assigned to one element")
+                    .label(
+                        span,
+                        match tensor {
+                            Some(name) => format!("values of `{name}` may be equal"),
+                            None => "a number is there twice".to_string(),
+                        },
+                    )
+                    .hint("combine the values, with `+=` or another assignment of a monoid; `any=` takes one of them")
             }
             StatementMistake::NotATarget { span } => Diagnostic::error("E0606", "this cannot be assigned to")
                 .label(span, "not a tensor")

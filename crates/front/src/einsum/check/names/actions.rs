@@ -102,6 +102,7 @@ impl<'a> Resolver<'a> {
         }
         match &expr.kind {
             ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => {}
+            ExprKind::List { .. } => self.errors.push(ActionMistake::NotANumber { span: expr.span }.into()),
             ExprKind::Name(text) => {
                 self.access(&Name { text: text.clone(), span: expr.span }, &[], expr.span);
                 self.read(text, expr.span);
@@ -171,7 +172,7 @@ impl<'a> Resolver<'a> {
 impl Entry {
     /// A tensor of which nothing is known yet but where it first occurs.
     pub(in crate::einsum::check) fn new(order: usize, span: Span, role: Role) -> Entry {
-        Entry { order, span, role, may_be_given: false, is_given: false }
+        Entry { order, span, role, may_be_given: false, is_given: false, is_index: false }
     }
 
     /// True if the type and the format follow from what is assigned.
