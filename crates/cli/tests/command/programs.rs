@@ -146,6 +146,61 @@ fn solvers_solve() {
 }
 
 #[test]
+fn trusses_are_those_of_counted_triangles() {
+    let folder = examples();
+    let (n, links) = entries(&folder, "karate.mtx");
+    let mut left = vec![vec![false; n]; n];
+    links.iter().for_each(|&(i, j, _)| left[i][j] = true);
+    let count = loop {
+        let triangles = |i: usize, j: usize| (0..n).filter(|&k| left[i][k] && left[k][j]).count();
+        let next: Vec<Vec<bool>> =
+            (0..n).map(|i| (0..n).map(|j| left[i][j] && triangles(i, j) >= 2).collect()).collect();
+        if next == left {
+            break left.iter().flatten().filter(|left| **left).count();
+        }
+        left = next;
+    };
+    assert!(folder.succeed("run examples/ktruss.lac").contains(&format!("\nleft = {count}\n")));
+}
+
+#[test]
+fn betweenness_is_that_of_counted_paths() {
+    let folder = examples();
+    let (n, links) = entries(&folder, "karate.mtx");
+    let from = |source: usize| {
+        let (mut depth, mut paths) = (vec![usize::MAX; n], vec![0.0; n]);
+        (depth[source], paths[source]) = (0, 1.0);
+        for level in 0..n {
+            for &(i, j, _) in links.iter().filter(|(i, ..)| depth[*i] == level).collect::<Vec<_>>() {
+                if depth[j] > level {
+                    depth[j] = level + 1;
+                    paths[j] += paths[i];
+                }
+            }
+        }
+        (depth, paths)
+    };
+    let all: Vec<(Vec<usize>, Vec<f64>)> = (0..n).map(from).collect();
+    let mut expected = vec![0.0; n];
+    for s in 0..n {
+        for t in (0..n).filter(|&t| t != s) {
+            for v in (0..n).filter(|&v| v != s && v != t && all[s].0[v] + all[v].0[t] == all[s].0[t]) {
+                expected[v] += all[s].1[v] * all[v].1[t] / all[s].1[t];
+            }
+        }
+    }
+    assert_close(&vector(&folder, "betweenness.lac", "total", n), &expected, 1e-10);
+}
+
+#[test]
+fn a_tensor_of_rank_3_is_taken_apart() {
+    let folder = examples();
+    let text = folder.succeed("run examples/cpals.lac");
+    let error = text.lines().rev().find_map(|line| line.strip_prefix("error = ")?.parse::<f64>().ok());
+    assert!(error.is_some_and(|error| error < 1e-3), "{text}");
+}
+
+#[test]
 fn clusters_are_stable() {
     let folder = examples();
     let counts = vector(&folder, "kmeans.lac", "n", 4);
@@ -157,7 +212,10 @@ fn clusters_are_stable() {
 #[test]
 fn examples_are_short_and_agree_with_the_oracle() {
     let folder = examples();
-    for name in ["pagerank", "bfs", "sssp", "components", "triangles", "kmeans"] {
+    for name in ["betweenness", "cpals", "cg", "bicgstab", "life"] {
+        assert!(folder.read(&format!("examples/{name}.lac")).lines().count() <= 30, "{name}");
+    }
+    for name in ["pagerank", "bfs", "sssp", "components", "triangles", "kmeans", "ktruss"] {
         assert!(folder.read(&format!("examples/{name}.lac")).lines().count() <= 30, "{name}");
         for flags in ["", "--backend c", "--threads 2 --strict"] {
             let text = folder.succeed(&format!("run examples/{name}.lac --check {flags}"));

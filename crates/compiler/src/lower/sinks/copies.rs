@@ -147,7 +147,9 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, copies: &Copies, chunk: Expr
         let no = cx.b.bool(false);
         cx.b.declare(&format!("{}_given", info.name), no)
     });
-    if of.scalar().is_some() {
+    // Copies of one element would share cache lines.
+    let is_single = cx.b.as_const(copies.of.len).is_some_and(|len| len.bits == 1);
+    if of.scalar().is_some() || is_single {
         let value = cx.b.declare(&info.name, identity);
         let beside = declare_beside(cx, copies.of.tensor);
         scope.know(Fact::Sink(copies.of.tensor, Rc::new(Workspace::Scalar { value, given, beside })));
@@ -167,9 +169,6 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, copies: &Copies, chunk: Expr
 
 /// At the end of a chunk, in whose scope its copy is: the values of variables go to the arrays.
 pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId, scope: &Scope) {
-    if cx.kernel.tensors[copies.of.tensor].role == Role::Result {
-        return;
-    }
     let Some(own) = scope.sink(copies.of.tensor) else { return };
     if let Some(value) = own.scalar() {
         let value = cx.b.var(value);
