@@ -76,7 +76,6 @@ fn one_hit_of_each_row_is_read() -> Result<(), Box<dyn Error>> {
     let all = (SIZE * SIZE) as usize;
     let statements = [
         ("y(i) = any(j, A(i,j) * x(j))", 40_000),
-        ("y(i) or= A(i,j)", 40_000),
         // Lanes read a strip of 64.
         ("y(i) = m(i) * or(j, A(i,j) * x(j))", 600_000),
     ];

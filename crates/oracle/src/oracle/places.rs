@@ -21,7 +21,8 @@ impl Run<'_> {
     pub(super) fn index_of(&mut self, operation: BinaryFn, var: VarId, body: &Term) -> Value {
         let better = if operation == BinaryFn::ArgMax { BinaryFn::Gt } else { BinaryFn::Lt };
         let (outer, dtype, count) = (self.at[var.index()], body.dtype, self.program.count(var));
-        let (mut best, mut all): (Option<(u64, Scalar)>, Vec<(u64, Scalar)>) = (None, Vec::new());
+        let mut best: Option<(u64, Scalar)> = None;
+        let mut all: Vec<(u64, Scalar)> = Vec::new();
         for number in 0..count {
             let (c, _) = self.place(var, number);
             self.at[var.index()] = c;
