@@ -127,7 +127,7 @@ fn several_results_are_told_apart_by_name() -> Result<(), Error> {
 fn programs_with_mistakes_say_where() {
     let compile = |source: &str| Kernel::compile(source, &Options::new()).map(|_| ());
     for (source, code) in
-        [("y(i) = A(i,j", "E01"), ("y(i) = q(j,", "E01"), ("y(i) = foo(A(i,j), 1)", "E02"), ("", "E01")]
+        [("y(i) = A(i,j", "E01"), ("y(i) = q(j,", "E01"), ("y(i) = foo(A(i,j) / 2, 1)", "E02"), ("", "E01")]
     {
         let error = compile(source).expect_err(source);
         assert_eq!(error.category(), Category::User, "{error}");
