@@ -187,6 +187,13 @@ fn concrete(instance: &Instance, _: &Suite) -> Result<(), String> {
         let apart: Vec<String> = apart.collect();
         // The widths of a result follow from all tensors of the program, of which a statement has only some.
         let is_part = !apart.is_empty() || instance.program.statements.len() > 1;
+        // A result that is converted afterwards has the usual ones.
+        let widths = |only: Option<Role>| {
+            let tensors = kernel.tensors.iter().map(|(_, tensor)| tensor);
+            let chosen = tensors.filter(|tensor| only.is_none_or(|role| tensor.role == role));
+            chosen.map(|tensor| tensor.format.widest_positions()).max()
+        };
+        let is_part = is_part || widths(Some(Role::Result)) < widths(None);
         if is_part && printed.contains("@64") {
             continue;
         }

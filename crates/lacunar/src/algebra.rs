@@ -392,7 +392,8 @@ mod tests {
 
     #[test]
     fn the_monoids_of_the_language_are_what_they_are_said_to_be() {
-        for (monoid, dtype) in Monoid::all().flat_map(|monoid| TYPES.map(|dtype| (monoid, dtype))) {
+        let of_values = Monoid::all().filter(|monoid| monoid.compared().is_none());
+        for (monoid, dtype) in of_values.flat_map(|monoid| TYPES.map(|dtype| (monoid, dtype))) {
             let Some(identity) = monoid.identity(dtype).filter(|_| monoid.is_defined(dtype) && !dtype.is_complex())
             else {
                 continue;

@@ -10,7 +10,9 @@ use indexmap::IndexSet;
 use lacunar_base::Span;
 use lacunar_formats::{DType, Format, FormatError, Scalar};
 use lacunar_notation::operator::Bodies;
-use lacunar_notation::{Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, TensorId, VarId};
+use lacunar_notation::{
+    Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, TensorId, VarId,
+};
 
 use super::super::declarations::Declarations;
 use super::super::error::{Error, FormatMistake};

@@ -329,6 +329,14 @@ impl Expansion {
                 return None;
             }
         };
+        // What is multiplied by 0 is no part of the sum.
+        let is_summand = |atom: &Tied| variable(&atom.variable).is_some_and(|name| terms.contains_key(name));
+        let (atoms, dropped): (Vec<Tied>, Vec<Tied>) = atoms.into_iter().partition(is_summand);
+        for indicator in dropped.iter().flat_map(|atom| &atom.indicators) {
+            if let ExprKind::Apply { name, .. } = &indicator.kind {
+                self.indicators.shift_remove(&name.text);
+            }
+        }
         let size = Gather::summand_size(terms.values().copied());
         for atom in &atoms {
             let made = atom.indicators.first().and_then(|indicator| self.made(indicator));
