@@ -476,7 +476,7 @@ fn term(expr: &Expr) -> Term {
         ExprKind::Unary(function, a) => Node::Unary(*function, Box::new(term(a))),
         ExprKind::Binary(function, a, b) => Node::Binary(*function, Box::new(term(a)), Box::new(term(b))),
         ExprKind::Select(operands) => Node::Select(Box::new(operands.each_ref().map(term))),
-        // What it computes is not looked at.
+        // Its values are not looked at.
         ExprKind::Apply(_, operands) => operands.iter().fold(Node::Constant(None), |node, operand| {
             Node::Binary(BinaryFn::Max, Box::new(Term { node, dtype: expr.dtype }), Box::new(term(operand)))
         }),

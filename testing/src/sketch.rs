@@ -66,7 +66,7 @@ pub struct Form {
     pub plus: Option<usize>,
     /// The number that is added.
     pub constant: i64,
-    /// What has the variable as its index.
+    /// The tensor or list that has the variable as its index.
     pub through: Option<Through>,
 }
 

@@ -1,4 +1,5 @@
-//! Where operators that a program declares give something: their part of the [algebra](crate::algebra) of absent entries.
+//! The coordinates at which operators that a program declares give something: their part of the [algebra](crate::algebra) of absent
+//! entries.
 //!
 //! An operator with one body is looked at where an operand that annihilates it is stored; without one, where any operand is stored. An
 //! operator with regions is looked at where all operands of a region with a body may be present, whatever the others are: values

@@ -487,7 +487,7 @@ impl Builder {
         self.call_value("taken", Callee::Take, vec![Arg::Array(next)])
     }
 
-    /// Whether an iteration of a parallel loop has raised a flag, as far as others can tell.
+    /// True if an iteration of a parallel loop has raised a flag, as far as others can tell.
     pub fn raised(&mut self, flag: ArrayId) -> ExprId {
         let raised = self.call_value("raised", Callee::Raised, vec![Arg::Array(flag)]);
         self.cast(DType::Bool, raised)

@@ -15,7 +15,7 @@ pub(crate) fn nesting(block: &Block) -> usize {
 pub(crate) struct Names(rustc_hash::FxHashSet<String>);
 
 impl Names {
-    /// Those of a function.
+    /// The names of a function.
     pub(crate) fn of(function: &Function) -> Names {
         let names = function.arrays.iter().map(|(_, array)| array.name.clone());
         Names(names.chain(function.vars.iter().map(|(_, var)| var.name.clone())).collect())

@@ -62,7 +62,7 @@ pub struct Violation {
     pub example: String,
 }
 
-/// What was tried of a program's operators.
+/// The claims of a program's operators that were tried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlgebraReport {
     /// How many properties of operators were tried, each on all types on which the operator is defined.
@@ -94,7 +94,7 @@ pub fn check_algebra(program: &str) -> Result<AlgebraReport, Error> {
             report.operators.push(operator.name().to_string());
         }
         for dtype in TYPES {
-            // Where it is not defined, nothing is claimed.
+            // Nothing is claimed of what is not defined.
             let Ok(operator) = for_type(operator, dtype) else { continue };
             for &property in &claims {
                 let subject = Subject::of_operator(operator, dtype);
@@ -189,7 +189,7 @@ impl Subject {
                         let mut operands: Vec<Side> = others.iter().map(|other| given(*other)).collect();
                         operands.insert(place, given(z));
                         let side = self.apply(&operands);
-                        // What is not stored annihilates also infinities and NaN; stored values are what they are.
+                        // An element that is not stored annihilates also infinities and NaN; stored values are what they are.
                         let are_finite = others.iter().all(|other| is_finite(*other));
                         let found = compared(&others, side, given(z)).filter(|_| are_finite)?;
                         of("annihilator", found)
@@ -256,7 +256,7 @@ fn unassociated(values: &[Scalar], table: &[Vec<usize>]) -> Option<[Scalar; 3]> 
     None
 }
 
-/// What two sides are, if they are not the same up to rounding; nothing is asked where numbers overflow.
+/// The values of two sides, if they are not the same up to rounding; nothing is asked where numbers overflow.
 fn differ(args: &[Scalar], left: &Side, right: &Side, dtype: DType) -> Option<String> {
     let met = || left.met.iter().chain(&right.met);
     let overflows = left.overflows || right.overflows;

@@ -196,17 +196,17 @@ impl Traced {
         self.call("pow", [exponent.into()])
     }
 
-    /// Whether it is less than another value.
+    /// True if it is less than another value.
     pub fn lt(self, other: impl Into<Traced>) -> Traced {
         self.between("<", other.into())
     }
 
-    /// Whether it is greater than another value.
+    /// True if it is greater than another value.
     pub fn gt(self, other: impl Into<Traced>) -> Traced {
         self.between(">", other.into())
     }
 
-    /// Whether it equals another value.
+    /// True if it equals another value.
     pub fn is(self, other: impl Into<Traced>) -> Traced {
         self.between("==", other.into())
     }

@@ -147,7 +147,7 @@ impl Indicator {
         }
     }
 
-    /// What is gathered, if something is.
+    /// The gather, if it is one.
     pub fn gather(&self) -> Option<&Gather> {
         match self {
             Indicator::Equation(_) => None,

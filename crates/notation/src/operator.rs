@@ -1,7 +1,7 @@
 //! Operators that a program declares: functions of a few operands, with a body and properties, or a body for each region.
 //!
 //! ```text
-//! op plus(a, b) = max(a + b, 0) { identity 0, commutative, associative }      one body
+//! op joined(a, b) = a + b + a * b { identity 0, commutative, associative }    one body
 //! op merged(a, b) { both a * b, left a, right b }                             a body for each region
 //! ```
 //!
@@ -191,7 +191,7 @@ impl Operator {
         &self.0.declaration
     }
 
-    /// What it is for its type of operands; `None` of one as it is declared.
+    /// Its types, bodies and values for its type of operands; `None` of one as it is declared.
     pub fn typed(self) -> Option<&'static Typed> {
         self.0.typed.as_ref()
     }

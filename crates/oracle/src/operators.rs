@@ -132,7 +132,7 @@ fn of(body: &Term, operands: &[Scalar]) -> Scalar {
     }
 }
 
-/// What combines values.
+/// An operation that combines values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     /// A function of the language.

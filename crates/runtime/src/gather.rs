@@ -24,7 +24,7 @@ pub struct Outside {
     pub place: Option<Vec<u64>>,
 }
 
-/// What is made of values of integers, of whatever width. A number that is negative becomes larger than every coordinate.
+/// An expression over values of integers, of whatever width. A number that is negative becomes larger than every coordinate.
 macro_rules! with_coordinates {
     ($dtype:expr, $T:ident => $body:expr, $otherwise:expr) => {{
         macro_rules! of {

@@ -52,7 +52,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.atomic_int(next, place, self.index(1), AtomicRMWBinOp::Add)
     }
 
-    /// Whether a flag is raised: an element that other threads may set meanwhile.
+    /// True if a flag is raised: an element that other threads may set meanwhile.
     pub(super) fn raised(&mut self, flag: ArrayId) -> Result<IntValue<'ctx>, LlvmError> {
         let (place, _) = self.element(flag, self.index(0))?;
         let byte = self.builder.build_load(self.context.i8_type(), place, "raised")?;

@@ -162,7 +162,7 @@ impl Lattice {
 /// Searches around indicators: their intervals tell at once if they have a coordinate, and are not advanced where stored coordinates
 /// lead; where the last level of one leads, its only coordinate is looked up in the others.
 ///
-/// Where every coordinate is looked at, and nothing else is merged, the intervals are advanced: they part the dimension into pieces.
+/// If every coordinate is looked at, and nothing else is merged, the intervals are advanced: they part the dimension into pieces.
 fn search_indicators(kernel: &Kernel, body: &Stmt, iterators: &mut [Iterator], points: &[Point]) {
     let computed = |it: &Iterator| kernel.tensors[it.access.tensor].indicator.is_some();
     let last = |it: &Iterator| computed(it) && it.level + 1 == it.access.vars.len();

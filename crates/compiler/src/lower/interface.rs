@@ -137,7 +137,7 @@ impl Declared<'_> {
                 Indicator::Equation(equation) => {
                     indicator::levels(&mut self.b, equation, tensor.format.mode_order(), &sizes)
                 }
-                // Those of the tensor whose values they are have to be there before.
+                // The parameters of the tensor whose values they are have to be there before.
                 Indicator::Gather(_) => Vec::new(),
             };
             return Ok(Arrays { levels, ..Arrays::default() });

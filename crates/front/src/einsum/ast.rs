@@ -81,7 +81,7 @@ pub enum ExprKind {
         name: Name,
         /// The indices or arguments inside.
         args: Vec<Expr>,
-        /// What is known of the name.
+        /// The facts that are known of the name.
         callee: Callee,
     },
     /// `{1, 3, 5}`, or `{1, 3, 5}(i)`: the number at a place of a list, of coordinates.
@@ -133,7 +133,7 @@ pub struct Declared {
 pub enum Bodies {
     /// One for all regions.
     One(Expr),
-    /// Those of regions, each a number whose bit `k` says that operand `k` is present.
+    /// The bodies of regions, each a number whose bit `k` says that operand `k` is present.
     Regions(Vec<(usize, Expr)>),
 }
 

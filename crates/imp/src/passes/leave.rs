@@ -49,7 +49,7 @@ use crate::walk::{Names, blocks, blocks_mut, exprs, leaves, nesting, visit};
 
 /// The iterations of a vector loop between two tests.
 const STRIP: i64 = 1024;
-/// Those of one that gathers, each of which takes as long as many others.
+/// The same of a loop that gathers, whose iterations take as long as many others.
 const GATHERED: i64 = 64;
 /// A loop of at most so many iterations is not left.
 const FEW: i64 = 4;
@@ -129,7 +129,7 @@ struct Region {
 impl Leaver<'_> {
     /// Leaves the loops of a block, and of the blocks in it.
     fn block(&mut self, stmts: Block) -> Block {
-        // What a region becomes is not looked at again.
+        // The statements that a region becomes are not looked at again.
         let (mut kept, mut seen) = (stmts, 0);
         loop {
             let found = (seen..kept.len()).find_map(|at| self.region(&kept, at).map(|region| (at, region)));

@@ -25,7 +25,7 @@
 //! result that the outermost loop assembles is made in pieces ([`piece`]), and values for a pattern that is given find their place
 //! in it ([`placed`]).
 //!
-//! Where all that a loop computes are variables that come to a value which nothing changes any more (`or`, `any`), a chunk that has
+//! If all that a loop computes are variables that come to a value which nothing changes any more (`or`, `any`), a chunk that has
 //! come to it raises a flag, and chunks that begin after that do nothing:
 //!
 //! ```text

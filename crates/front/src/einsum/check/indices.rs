@@ -329,7 +329,7 @@ impl Expansion {
                 return None;
             }
         };
-        // What is multiplied by 0 is no part of the sum.
+        // An element times 0 is no part of the sum.
         let is_summand = |atom: &Tied| variable(&atom.variable).is_some_and(|name| terms.contains_key(name));
         let (atoms, dropped): (Vec<Tied>, Vec<Tied>) = atoms.into_iter().partition(is_summand);
         for indicator in dropped.iter().flat_map(|atom| &atom.indicators) {
