@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! op f(a, b) = a * b { annihilator 0 }        fill values 0, 0       where both are stored
-//! op f(a, b) = max(a + b, 0) { identity 0 }   fill values 0, 0       where either is stored; where one is, it is the value
+//! op f(a, b) = a + b + a * b { identity 0 }  fill values 0, 0       where either is stored; where one is, it is the value
 //! op u(a, b) { left a }                       fill values 0, 0       where a is stored, with b or without
 //! op u(a, b) { both a + b, right b }          a dense, b sparse      where b is stored
 //! op u(a, b) { both a + b, left a }           a dense                everywhere

@@ -348,10 +348,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_has_a_name() {
-        for (from, to, what) in [("\"fill\": \"0\"", "\"fill\": \"(1,0)\"", "fill")] {
-            let cases = cases(&LINE.replace('\n', " ").replace(from, to));
-            let Ok(Translation::Missing(found)) = &cases[0].translation else { panic!("{what}") };
-            assert!(found.contains(what), "{found}");
-        }
+        let cases = cases(&LINE.replace('\n', " ").replace("\"fill\": \"0\"", "\"fill\": \"(1,0)\""));
+        let Ok(Translation::Missing(found)) = &cases[0].translation else { panic!("it is run") };
+        assert!(found.contains("fill"), "{found}");
     }
 }
