@@ -696,7 +696,7 @@ mod tests {
         }
         assert!(texts.len() > 150, "{}", texts.len());
         let all: String = texts.into_iter().collect();
-        for word in ["select(", " <= ", "sum(", "+=", "\n", "/", "exp(", "-", "f16(", "cast<", "op ", "at ("] {
+        for word in ["select(", " <= ", "sum(", "+=", "\n", "/", "exp(", "-", "f16(", "cast<", "op ", "at("] {
             assert!(all.contains(word), "no program has `{word}`");
         }
     }

@@ -335,7 +335,7 @@ mod tests {
         let cases = cases(&line.replace("int32_t", "double"));
         let Ok(Translation::Run(runnable)) = &cases[0].translation else { panic!("not translated") };
         let text = &runnable.instance.source;
-        assert!(text.starts_with("op either(a, b) {") && text.ends_with("a(i) Min= either(b(i), b(i))"), "{text}");
+        assert!(text.starts_with("op either(a, b) {") && text.ends_with("a(i) Min= either(b(i),b(i))"), "{text}");
     }
 
     #[test]
