@@ -329,13 +329,11 @@ impl Expansion {
                 return None;
             }
         };
-        // An element times 0 is no part of the sum.
+        // An element times 0 is none of the sum, and yet its own indices are variables of the term.
         let is_summand = |atom: &Tied| variable(&atom.variable).is_some_and(|name| terms.contains_key(name));
-        let (atoms, dropped): (Vec<Tied>, Vec<Tied>) = atoms.into_iter().partition(is_summand);
-        for indicator in dropped.iter().flat_map(|atom| &atom.indicators) {
-            if let ExprKind::Apply { name, .. } = &indicator.kind {
-                self.indicators.shift_remove(&name.text);
-            }
+        if !atoms.iter().all(is_summand) {
+            self.errors.push(AccessMistake::NotAnIndex { span }.into());
+            return None;
         }
         let size = Gather::summand_size(terms.values().copied());
         for atom in &atoms {
