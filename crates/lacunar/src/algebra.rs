@@ -46,7 +46,7 @@ const TYPES: [DType; 13] = [
     DType::C64,
     DType::C128,
 ];
-/// How many random pairs and triples are tried.
+/// The number of random pairs and triples that are tried.
 const TRIED: usize = 4000;
 
 /// A property that does not hold.
@@ -65,7 +65,7 @@ pub struct Violation {
 /// The claims of a program's operators that were tried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlgebraReport {
-    /// How many properties of operators were tried, each on all types on which the operator is defined.
+    /// The number of properties that were tried, each on all types on which the operator is defined.
     pub properties: usize,
     /// The operators that claim something.
     pub operators: Vec<String>,

@@ -184,7 +184,7 @@ fn copy(program: &Program, copied: &Copied, slots: &[Slot<'_>]) -> Result<Tensor
 /// memory.
 fn kept(step: &Step, slots: &[Slot<'_>]) -> Option<TensorId> {
     let result = step.result();
-    // What is added to is written in its own place, and the first of two phases leaves nothing to read for the second.
+    // A result that is added to is written in its own place. The first of two phases leaves nothing to read for the second.
     if step.kernel().updates || step.phase() != Phase::Fused {
         return None;
     }

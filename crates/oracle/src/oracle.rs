@@ -103,7 +103,7 @@ struct Program {
 
 impl Program {
     fn new(question: &Question<'_>) -> Result<Program, String> {
-        // What lines of the text say of tensors is declared, too.
+        // Lines of the text declare tensors, too.
         let declarations = &Line::declare(
             &parse_with(question.source, &question.declarations.operators, true).0,
             question.declarations,

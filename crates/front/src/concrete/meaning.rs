@@ -146,7 +146,7 @@ impl Evaluation<'_> {
         let carried = self.carried(statement)?;
         let lhs = self.indices(&statement.indices)?;
         let value = self.expr(&statement.rhs)?;
-        // What the target and the loops around it tell, and what all loops tell.
+        // The variables of the target and of the loops around it, and those of all loops.
         let told: Vec<VarId> = self.loops[..outside].iter().chain(&lhs).copied().collect();
         let mut reduced: Vec<VarId> = Vec::new();
         let mut missing = carried.clone();
