@@ -34,8 +34,10 @@ pub(super) fn check(cx: &mut Lowerer<'_>) {
     sizes(cx);
     let vars = dimension_vars(cx.kernel);
     for (id, tensor) in cx.kernel.tensors.iter() {
-        if let (Some(Indicator::Equation(equation)), Some(vars)) = (tensor.indicator.as_deref(), vars.get(&id)) {
-            sums(cx, equation, vars);
+        match (tensor.indicator.as_deref(), vars.get(&id)) {
+            (Some(Indicator::Equation(equation)), Some(vars)) => sums(cx, equation, vars),
+            (Some(Indicator::Inequality(inequality)), Some(vars)) => sums(cx, &inequality.border(), vars),
+            _ => {}
         }
         let own = arrays_of(cx, id);
         let Some(vars) = vars.get(&id).filter(|_| !own.is_empty()) else { continue };
