@@ -188,9 +188,10 @@ fn take_confining(kernel: &Kernel, iterators: &mut Vec<Iterator>, points: &mut V
         advanced(it) && indicator.is_some_and(|own| own.has_interval(it.level)) && Point(required).has(k)
     };
     let taken = Point::of((0..iterators.len()).filter(|&k| confines(k)));
+    // Lists of workspaces are in the order in which they were filled, unless that is asked for.
     let in_order = |it: &Iterator| {
-        let level = kernel.tensors[it.access.tensor].format.levels()[it.level];
-        level.properties().ordered
+        let tensor = &kernel.tensors[it.access.tensor];
+        tensor.format.levels()[it.level].properties().ordered && !tensor.role.is_listed()
     };
     let others = (0..iterators.len()).filter(|&k| !taken.has(k) && advanced(&iterators[k]));
     if points.is_empty() || !others.into_iter().all(|k| in_order(&iterators[k])) {
