@@ -6,8 +6,8 @@
 use lacunar_compiler::plan::Conversion;
 use lacunar_formats::Format;
 use lacunar_notation::gather::room_for;
-use lacunar_notation::{Access, Program, Source, TensorId, VarId};
-use lacunar_runtime::Tensor;
+use lacunar_notation::{Access, Border, Program, Source, TensorId, VarId};
+use lacunar_runtime::{Buffer, StorageError, Tensor};
 
 use crate::bind::Slot;
 use crate::compile::Step;
@@ -27,7 +27,7 @@ fn gathers<'s>(program: &'s Program, step: &'s Step) -> impl Iterator<Item = (&'
 /// The first value that lies outside.
 pub(crate) fn check(program: &Program, step: &Step, sizes: &[u64], slots: &[Slot<'_>]) -> Result<(), Error> {
     let mut checked: Vec<(TensorId, u64)> = Vec::new();
-    for (_, source, var) in gathers(program, step) {
+    for (access, source, var) in gathers(program, step) {
         let size = sizes[var.index()];
         let of = match source {
             Source::List(list) if room_for(list) > size => {
@@ -36,6 +36,14 @@ pub(crate) fn check(program: &Program, step: &Step, sizes: &[u64], slots: &[Slot
                 return Err(Error::OutOfRange { value: value.to_string(), whose, size });
             }
             Source::List(_) => continue,
+            Source::Border(border) => {
+                let (_, others) = access.vars.split_last().unwrap_or((&var, &[]));
+                if size == 0 && others.iter().all(|var| sizes[var.index()] > 0) {
+                    let whose = format!("the coordinate of `{}`", border.rule.name());
+                    return Err(Error::OutOfRange { value: "0".to_string(), whose, size });
+                }
+                continue;
+            }
             Source::Tensor(of) => *of,
         };
         let Some(tensor) = slots.get(of.index()).and_then(Slot::get) else { continue };
@@ -71,7 +79,38 @@ pub(crate) fn entries(
     (sizes, slots): (&[u64], &[Slot<'_>]),
 ) -> Result<Option<Tensor>, Error> {
     let mut own = gathers(program, step).filter(|(access, ..)| access.tensor == conversion.source);
-    let Some((_, Source::Tensor(of), var)) = own.next() else { return Ok(None) };
-    let values = slots.get(of.index()).and_then(Slot::get);
-    Ok(values.map(|values| values.gathered(sizes[var.index()], format)).transpose()?)
+    let Some((access, source, var)) = own.next() else { return Ok(None) };
+    let size = sizes[var.index()];
+    match source {
+        Source::List(_) => Ok(None),
+        Source::Tensor(of) => {
+            let values = slots.get(of.index()).and_then(Slot::get);
+            Ok(values.map(|values| values.gathered(size, format)).transpose()?)
+        }
+        Source::Border(border) => {
+            let (_, others) = access.vars.split_last().unwrap_or((&var, &[]));
+            let dims: Vec<u64> = others.iter().map(|var| sizes[var.index()]).collect();
+            Ok(Some(kept(border, &dims, size)?.gathered(size, format)?))
+        }
+    }
+}
+
+/// The coordinates of a border, in a dimension of a size, for all values of variables of the sizes `dims`.
+fn kept(border: &Border, dims: &[u64], size: u64) -> Result<Tensor, StorageError> {
+    let overflow = || StorageError::overflow("the coordinates of an index");
+    let count = dims.iter().try_fold(1u64, |count, size| count.checked_mul(*size)).ok_or_else(overflow)?;
+    let mut values: Vec<i64> = Vec::new();
+    values.try_reserve_exact(usize::try_from(count).map_err(|_| overflow())?).map_err(|_| overflow())?;
+    let mut at = vec![0; dims.len()];
+    for _ in 0..count {
+        values.push(border.coordinate(&at, size) as i64);
+        for (place, size) in at.iter_mut().zip(dims).rev() {
+            *place += 1;
+            if *place < *size {
+                break;
+            }
+            *place = 0;
+        }
+    }
+    Tensor::from_dense(dims.to_vec(), Buffer::from_vec(values), &Format::dense(dims.len()))
 }

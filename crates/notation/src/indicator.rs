@@ -8,6 +8,7 @@
 //! y(i + k) += x(i) * w(k)      y(d) += sum(i, k, [i + k - d == 0] * x(i) * w(k))
 //! B(j) = A(2, j)               B(j) = sum(d, [d - 2 == 0] * A(d, j))
 //! y(i) = x(p(i))               y(i) = sum(d, [d == p(i)] * x(d))
+//! y(i) = x(wrap(i + 1))        y(i) = sum(d, [d == (i + 1) mod n] * x(d))
 //! y(i) = x(p(i) + 1)           y(i) = sum(d, e, [e - d + 1 == 0] * [e == p(i)] * x(d))
 //! ```
 //!
@@ -147,6 +148,19 @@ impl Indicator {
         }
     }
 
+    /// The sum that is computed for it: an equation's, or that of a border.
+    pub fn sum(&self) -> Option<&Equation> {
+        match self {
+            Indicator::Equation(equation) => Some(equation),
+            Indicator::Gather(gather) => gather.border().map(|border| &border.equation),
+        }
+    }
+
+    /// True if its levels are computed in whatever order of its dimensions. The others can be stored in another order than theirs.
+    pub fn is_in_any_order(&self) -> bool {
+        self.gather().is_none_or(|gather| gather.list().is_some())
+    }
+
     /// The gather, if it is one.
     pub fn gather(&self) -> Option<&Gather> {
         match self {
@@ -173,12 +187,13 @@ impl Indicator {
 
     /// True if all numbers that are computed for it fit an index: see [`Equation::fits`].
     pub fn fits(&self, sizes: &[Option<u64>]) -> bool {
-        self.equation().is_none_or(|equation| equation.fits(sizes))
+        self.sum().is_none_or(|equation| equation.fits(sizes))
     }
 
     /// The format of which an indicator's levels are, in this order of its dimensions: of an equation, an interval of coordinates under
     /// each parent, and of the last dimension at most the one coordinate that solves it; of a gather, every coordinate of
-    /// what is gathered, and under each the one that its value is. A gather of a tensor has that order only ([`Gather::is_ordered`]).
+    /// what is gathered, and under each the one that its value is. A gather of a tensor or of a border has that order only
+    /// ([`Gather::is_ordered`]).
     pub fn format(&self, modes: Vec<usize>) -> Format {
         match self {
             Indicator::Equation(equation) => equation.format(modes),

@@ -45,7 +45,7 @@ use crate::entries::{Entries, coordinates};
 use crate::operators::Operation;
 use crate::read::{Known, Reading, Sizes, Statement, collect, read};
 use crate::scalar::Scalar;
-use crate::sums::{Index, Node, Term, gives_index, variables, with_reductions};
+use crate::sums::{Asked, Index, Node, Term, coordinate, gives_index, variables, with_reductions};
 use actions::State;
 
 /// The largest iteration space that is evaluated, in nodes of the expression times points.
@@ -415,7 +415,7 @@ fn run(
             state.at[var.index()] = c;
             stray |= is_stray;
         }
-        let at = state.coordinate(&statement.indices);
+        let at = state.coordinate(statement.target, &statement.indices);
         let inside = |at: &Vec<u64>| at.iter().zip(&space).all(|(at, size)| at < size);
         let Some(coordinate) = at.filter(inside) else { continue };
         (state.peak, state.exceptional, state.filled_up, state.emptied) = (0.0, false, false, false);
@@ -600,8 +600,8 @@ impl<'a> Run<'a> {
         value
     }
 
-    /// The coordinate that indices are at the current point.
-    fn coordinate(&self, indices: &[Index]) -> Option<Vec<u64>> {
+    /// The coordinate of a tensor that indices are at the current point.
+    fn coordinate(&self, tensor: TensorId, indices: &[Index]) -> Option<Vec<u64>> {
         let element = |tensor: TensorId, at: &[u64]| {
             let is_inside = at.iter().zip(&self.program.dims[tensor.index()]).all(|(at, size)| at < size);
             let stored = self.stored[tensor.index()].as_ref().filter(|_| is_inside)?;
@@ -611,11 +611,11 @@ impl<'a> Run<'a> {
                 _ => None,
             }
         };
-        indices.iter().map(|index| index.at(&self.at, &element)).collect()
+        coordinate(tensor, indices, &self.at, Asked { element: &element, dims: &self.program.dims })
     }
 
     fn element(&mut self, tensor: TensorId, indices: &[Index]) -> Value {
-        let at = self.coordinate(indices);
+        let at = self.coordinate(tensor, indices);
         let stored = self.stored[tensor.index()].as_ref();
         let found = at.and_then(|at| stored.and_then(|lookup| lookup.get(at.into_iter())));
         let (format, fill) = (&self.program.formats[tensor.index()], self.fills[tensor.index()]);

@@ -24,7 +24,7 @@ use lacunar_notation::{BinaryFn, Function, TensorId, UnaryFn, VarId};
 
 use crate::operators::Operation;
 use crate::scalar::Scalar;
-use crate::sums::{Index, Node, Term, cast, gives_index, reduce, variables};
+use crate::sums::{Border, Index, Node, Term, cast, gives_index, reduce, variables};
 use crate::types::{computed_in, mixed, of_binary, of_unary};
 pub use actions::{Action, COUNT};
 pub use sizes::{Sizes, sizes};
@@ -257,6 +257,7 @@ impl Reader<'_> {
             elements: index.elements.into_iter().map(|(of, at, factor)| (of, at, factor * by)).collect(),
             constant: index.constant * by,
             is_sum: true,
+            border: None,
         };
         let sum = |a: Index, b: Index| {
             let mut sum = a;
@@ -275,7 +276,11 @@ impl Reader<'_> {
         Ok(match &index.kind {
             ExprKind::Name(name) => self.var(name).into(),
             ExprKind::Number(Number::Int(value)) => {
-                Index { terms: Vec::new(), elements: Vec::new(), constant: *value as i64, is_sum: true }
+                Index { terms: Vec::new(), elements: Vec::new(), constant: *value as i64, is_sum: true, border: None }
+            }
+            ExprKind::Apply { name, args, callee: Callee::Named } if border(&name.text).is_some() => {
+                let [sum] = args.as_slice() else { return Err("a border takes one index".to_string()) };
+                Index { border: border(&name.text), ..self.index(sum)? }
             }
             ExprKind::Apply { name, args, .. } => {
                 let tensor = self.tensor(&name.text, args.len());
@@ -549,7 +554,16 @@ fn occurs(name: &str, index: &Expr) -> bool {
 
 /// An index that is an element.
 fn gathered(tensor: TensorId, indices: Vec<Index>) -> Index {
-    Index { terms: Vec::new(), elements: vec![(tensor, indices, 1)], constant: 0, is_sum: false }
+    Index { terms: Vec::new(), elements: vec![(tensor, indices, 1)], constant: 0, is_sum: false, border: None }
+}
+
+/// The border that a word in an index says.
+fn border(word: &str) -> Option<Border> {
+    match word {
+        "wrap" => Some(Border::Wrap),
+        "clamp" => Some(Border::Clamp),
+        _ => None,
+    }
 }
 
 /// True if an index is a number.

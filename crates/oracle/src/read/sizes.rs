@@ -112,6 +112,8 @@ fn relate(
                     sizes[var.index()] = Some(size.div_ceil(factor.unsigned_abs()));
                     return true;
                 }
+            } else if index.border.is_some() {
+                // It lies inside of a dimension of any size.
             } else if let Some(values) =
                 index.terms.iter().map(|(var, _)| sizes[var.index()]).collect::<Option<Vec<u64>>>()
                 && let Some(listed) = listed(reading, index)

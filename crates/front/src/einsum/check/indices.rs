@@ -10,22 +10,24 @@
 //! y(i + k) += x(i) * w(k)      y(i_at) += [i_at == i + k] * x(i) * w(k)
 //! y(i) = x(p(i) - 1)           y(i) = sum(p_at_at, p_at, [p_at_at == p_at - 1] * [p_at == p(i)] * x(p_at_at))
 //! y(p(i)) += x(i)              y(p_at) += [p_at == p(i)] * x(i)
+//! y(i) = x(wrap(i - 1))        y(i) = sum(i_at, [i_at == (i - 1) mod n] * x(i_at))
 //! ```
 //!
 //! An index that is written as a sum is one, even `i + 0`: the variable need not have the size of the dimension. An index of another
 //! form stays, and is refused where names are resolved.
 
 mod affine;
+mod borders;
 mod replaced;
 
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_notation::gather::{is_distinct, room_for};
-use lacunar_notation::{AssignOp, Equation, Function, Gather, Indicator, Monoid, Source, UnaryFn};
+use lacunar_notation::{AssignOp, Border, Equation, Function, Gather, Indicator, Monoid, Source, UnaryFn};
 
 use super::super::ast::{Ast, BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Name, Statement};
 use super::super::declarations::Declarations;
-use super::super::error::{AccessMistake, Error, StatementMistake, SyntaxMistake};
+use super::super::error::{AccessMistake, Error, Meeting, StatementMistake, SyntaxMistake};
 use super::names::{Meaning, Names, meaning, variable};
 use crate::words;
 use affine::{Affine, affine};
@@ -50,6 +52,7 @@ pub(super) enum Relation {
     /// The values of a tensor.
     Values(Name),
     List(Vec<u64>),
+    Border(Border),
 }
 
 impl Made {
@@ -63,6 +66,7 @@ impl Made {
             Relation::Equation(equation) => return Indicator::Equation(equation.clone()),
             Relation::Values(tensor) => Source::Tensor(names.tensor(&tensor.text)),
             Relation::List(values) => Source::List(values.clone()),
+            Relation::Border(border) => Source::Border(border.clone()),
         };
         Indicator::Gather(Gather { source, order })
     }
@@ -185,11 +189,15 @@ impl Expansion {
                 let mut form = Affine::default();
                 match Expansion::relation(&self.indicators, indicator) {
                     Some(Relation::Values(name)) => {
-                        let tensor = Some(name.text.clone());
-                        self.errors.push(StatementMistake::Scattered { span: index.span, tensor }.into());
+                        let why = Meeting::Values(name.text.clone());
+                        self.errors.push(StatementMistake::Scattered { span: index.span, why }.into());
+                    }
+                    Some(Relation::Border(border)) => {
+                        let why = Meeting::Border(border.rule.name());
+                        self.errors.push(StatementMistake::Scattered { span: index.span, why }.into());
                     }
                     Some(Relation::List(values)) if !is_distinct(values) => {
-                        self.errors.push(StatementMistake::Scattered { span: index.span, tensor: None }.into());
+                        self.errors.push(StatementMistake::Scattered { span: index.span, why: Meeting::Listed }.into());
                     }
                     Some(Relation::Equation(equation)) => {
                         let names = others.iter().filter_map(variable).map(str::to_string);
@@ -316,12 +324,20 @@ impl Expansion {
     /// The variable and the indicators of an index; `None` for one that is a variable, or is not of the form.
     fn tie(&mut self, index: &Expr) -> Option<Tied> {
         variable(index).is_none().then_some(())?;
-        let mut atoms = Vec::new();
-        let sum = self.without_atoms(index, &mut atoms)?;
-        if variable(&sum).is_some() {
+        let (mut atoms, span) = (Vec::new(), index.span);
+        let border = borders::of(index);
+        let sum = match border {
+            Some((_, [sum])) => self.without_atoms(sum, &mut atoms)?,
+            Some((rule, args)) => {
+                let (name, found) = (rule.name().to_string(), args.len());
+                self.errors.push(AccessMistake::Arguments { name, span, expected: 1, found }.into());
+                return None;
+            }
+            None => self.without_atoms(index, &mut atoms)?,
+        };
+        if variable(&sum).is_some() && border.is_none() {
             return atoms.pop();
         }
-        let span = index.span;
         let Affine { terms, constant } = match affine(&sum)? {
             Ok(affine) => affine,
             Err(error) => {
@@ -349,7 +365,12 @@ impl Expansion {
         let (vars, mut factors): (Vec<String>, Vec<i64>) = terms.into_iter().unzip();
         factors.push(-1);
         let vars = vars.into_iter().map(|name| Expr { kind: ExprKind::Name(name), span, height: 1 }).collect();
-        let mut tied = self.tied(&base, vars, Relation::Equation(Equation { factors, constant }), span);
+        let equation = Equation { factors, constant };
+        let relation = match border {
+            Some((rule, _)) => Relation::Border(Border { rule, equation }),
+            None => Relation::Equation(equation),
+        };
+        let mut tied = self.tied(&base, vars, relation, span);
         for atom in atoms {
             tied.indicators.extend(atom.indicators);
             tied.bound.extend(atom.bound);
@@ -373,6 +394,10 @@ impl Expansion {
         let span = index.span;
         let kind = match &index.kind {
             ExprKind::Apply { name, args, callee } => {
+                if let Some((rule, _)) = borders::of(index) {
+                    self.errors.push(AccessMistake::BorderInside { span, name: rule.name() }.into());
+                    return None;
+                }
                 matches!(meaning(&name.text, args, *callee), Meaning::Access).then_some(())?;
                 let relation = Relation::Values(name.clone());
                 return self.atom(&format!("{}_at", name.text), args, (relation, span), atoms);

@@ -228,7 +228,10 @@ pub(super) fn require(program: &Program, declarations: &Declarations, errors: &m
         let scattered = |var: &VarId| {
             let is_last = |access: &&Access| access.vars.last() == Some(var);
             let mut accesses = statement.rhs.accesses().into_iter().filter(is_last);
-            accesses.any(|access| program.tensors[access.tensor].gathered().is_some())
+            accesses.any(|access| {
+                let indicator = &program.tensors[access.tensor];
+                indicator.gathered().is_some() || indicator.border().is_some()
+            })
         };
         let open = |var: &VarId| program.vars[*var].size.is_none() && scattered(var);
         if let Some(dimension) = statement.lhs.vars.iter().position(open) {
