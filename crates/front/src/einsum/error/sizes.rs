@@ -55,7 +55,7 @@ impl SizeMistake {
             }
             SizeMistake::UnknownDimension { name, span, dimension } => {
                 Diagnostic::error("E0302", format!("nothing tells the size of dimension {dimension} of `{name}`"))
-                    .label(span, "its index is a value")
+                    .label(span, "its index does not tell it")
                     .hints(
                         format!("declare its sizes with `Options::dims`, or give `{name}` a value before"),
                         format!("declare its sizes, for example `-d {name}:100`, or give it a value before"),
