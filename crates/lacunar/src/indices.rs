@@ -4,10 +4,10 @@
 //! The values may be others each time, so that a statement that is carried out again compares them again.
 
 use lacunar_compiler::plan::Conversion;
-use lacunar_formats::Format;
+use lacunar_formats::{Format, One};
 use lacunar_notation::gather::room_for;
 use lacunar_notation::{Access, Border, Program, Source, TensorId, VarId};
-use lacunar_runtime::{Buffer, StorageError, Tensor};
+use lacunar_runtime::{Coo, Coordinates, StorageError, Tensor, Values};
 
 use crate::bind::Slot;
 use crate::compile::Step;
@@ -89,28 +89,59 @@ pub(crate) fn entries(
         }
         Source::Border(border) => {
             let (_, others) = access.vars.split_last().unwrap_or((&var, &[]));
-            let dims: Vec<u64> = others.iter().map(|var| sizes[var.index()]).collect();
-            Ok(Some(kept(border, &dims, size)?.gathered(size, format)?))
+            let mut columns = Vec::new();
+            for &part in others {
+                columns.push(coordinates_of(program, step, part, (sizes, slots))?);
+            }
+            let dims = access.vars.iter().map(|var| sizes[var.index()]).collect();
+            Ok(Some(kept(border, dims, &columns, format)?))
         }
     }
 }
 
-/// The coordinates of a border, in a dimension of a size, for all values of variables of the sizes `dims`.
-fn kept(border: &Border, dims: &[u64], size: u64) -> Result<Tensor, StorageError> {
-    let overflow = || StorageError::overflow("the coordinates of an index");
-    let count = dims.iter().try_fold(1u64, |count, size| count.checked_mul(*size)).ok_or_else(overflow)?;
-    let mut values: Vec<i64> = Vec::new();
-    values.try_reserve_exact(usize::try_from(count).map_err(|_| overflow())?).map_err(|_| overflow())?;
-    let mut at = vec![0; dims.len()];
-    for _ in 0..count {
-        values.push(border.coordinate(&at, size) as i64);
-        for (place, size) in at.iter_mut().zip(dims).rev() {
-            *place += 1;
-            if *place < *size {
-                break;
-            }
-            *place = 0;
-        }
+/// The coordinates that a variable in the sum of a border takes: all there are, or, if it has the values of a tensor or list, these.
+fn coordinates_of(
+    program: &Program,
+    step: &Step,
+    part: VarId,
+    (sizes, slots): (&[u64], &[Slot<'_>]),
+) -> Result<Vec<u64>, Error> {
+    let size = sizes[part.index()];
+    let mut values = match gathers(program, step).find(|(.., last)| *last == part) {
+        Some((_, Source::Tensor(of), _)) => match slots.get(of.index()).and_then(Slot::get) {
+            Some(tensor) => tensor.distinct_coordinates()?,
+            None => Vec::new(),
+        },
+        Some((_, Source::List(list), _)) => distinct(list.clone()),
+        Some((_, Source::Border(_), _)) | None => (0..size).collect(),
+    };
+    values.retain(|value| *value < size);
+    Ok(values)
+}
+
+/// Numbers in order, each once.
+fn distinct(mut numbers: Vec<u64>) -> Vec<u64> {
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// The entries of a border in a tensor of the sizes `dims`, for these coordinates of its variables.
+fn kept(border: &Border, dims: Vec<u64>, columns: &[Vec<u64>], format: &Format) -> Result<Tensor, StorageError> {
+    let size = dims.last().copied().unwrap_or(0);
+    let mut coords: Vec<Coordinates> = dims.iter().map(|size| Coordinates::for_size(*size)).collect();
+    let mut places = vec![0; columns.len()];
+    let mut entries = 0;
+    let is_empty = columns.iter().any(Vec::is_empty);
+    while !is_empty {
+        let at: Vec<u64> = places.iter().zip(columns).map(|(place, column)| column[*place]).collect();
+        let last = border.coordinate(&at, size);
+        coords.iter_mut().zip(at.into_iter().chain([last])).for_each(|(column, value)| column.push(value));
+        entries += 1;
+        // The next place, the last variable first.
+        let Some(moved) = (0..places.len()).rev().find(|&part| places[part] + 1 < columns[part].len()) else { break };
+        places[moved] += 1;
+        places[moved + 1..].fill(0);
     }
-    Tensor::from_dense(dims.to_vec(), Buffer::from_vec(values), &Format::dense(dims.len()))
+    Tensor::from_coo(Coo { dims, coords, values: Values::Pattern(vec![One; entries]) }, format)
 }

@@ -13,8 +13,8 @@
 use lacunar_base::{Arena, Handle, Span};
 use lacunar_formats::{DType, Format, Scalar};
 
-use crate::concrete::Kernel;
 use crate::border::Border;
+use crate::concrete::Kernel;
 use crate::indicator::Indicator;
 use crate::monoid::Monoid;
 use crate::operator::Operator;

@@ -103,8 +103,10 @@ fn leaf(kernel: &Kernel, name: &Name) -> Result<VarId, Diagnostic> {
 fn replaceable(kernel: &Kernel, name: &Name) -> Result<VarId, Diagnostic> {
     let var = leaf(kernel, name)?;
     if is_summand(kernel, var) {
-        let message = format!("the values of `{name}` are summands of an index, of which nothing tells how many there are");
-        return Err(refuse("E1220", name.span, message, "has no size").hint("name the loop over the index that they are added to, or over the places that they are taken from"));
+        let message =
+            format!("the values of `{name}` are summands of an index, of which nothing tells how many there are");
+        return Err(refuse("E1220", name.span, message, "has no size")
+            .hint("name the loop over the index that they are added to, or over the places that they are taken from"));
     }
     match kernel.provenance.tags(var).next() {
         None => Ok(var),
@@ -126,7 +128,8 @@ fn is_summand(kernel: &Kernel, var: VarId) -> bool {
         let own = assign.rhs.accesses().into_iter().chain([&assign.lhs]);
         accesses.extend(own.filter(|access| access.vars.contains(&var)).cloned());
     });
-    let is_value = |access: &Access| access.vars.last() == Some(&var) && kernel.tensors[access.tensor].gathered().is_some();
+    let is_value =
+        |access: &Access| access.vars.last() == Some(&var) && kernel.tensors[access.tensor].gathered().is_some();
     let is_tied = |access: &Access| kernel.tensors[access.tensor].indicator.is_some();
     accesses.iter().all(is_tied) && accesses.iter().any(is_value)
 }

@@ -235,11 +235,8 @@ fn within(cx: &mut Lowerer<'_>, l: &Loop<'_>, met: &Met<'_>) -> Interval {
     }
     let size = size(cx, met);
     let magnitude = factor.abs();
-    let (low, high) = if factor > 0 {
-        (cx.b.sub(zero, least), cx.b.sub(size, greatest))
-    } else {
-        (cx.b.sub(greatest, size), least)
-    };
+    let (low, high) =
+        if factor > 0 { (cx.b.sub(zero, least), cx.b.sub(size, greatest)) } else { (cx.b.sub(greatest, size), least) };
     // Steps up come to a number where all before have not; steps down have passed one where they are beyond.
     let rounding = cx.b.int(if factor > 0 { magnitude - 1 } else { magnitude });
     let mut steps = |number: ExprId| {

@@ -5,44 +5,15 @@ use lacunar_base::{Diagnostic, Span};
 /// A mistake in what a statement assigns.
 #[derive(Clone, Debug)]
 pub(crate) enum StatementMistake {
-    ReductionOperator {
-        span: Span,
-        op: String,
-    },
-    IndexOperator {
-        span: Span,
-        name: &'static str,
-    },
-    AssignedInput {
-        name: String,
-        span: Span,
-        read: Option<Span>,
-    },
-    AssignedTwice {
-        name: String,
-        span: Span,
-        first: Span,
-    },
-    Repeated {
-        variable: String,
-        span: Span,
-        first: Span,
-    },
-    Overlapping {
-        span: Span,
-        variable: String,
-    },
-    Scattered {
-        span: Span,
-        why: Meeting,
-    },
-    NotATarget {
-        span: Span,
-    },
-    NoAssignment {
-        span: Span,
-        continued: bool,
-    },
+    ReductionOperator { span: Span, op: String },
+    IndexOperator { span: Span, name: &'static str },
+    AssignedInput { name: String, span: Span, read: Option<Span> },
+    AssignedTwice { name: String, span: Span, first: Span },
+    Repeated { variable: String, span: Span, first: Span },
+    Overlapping { span: Span, variable: String },
+    Scattered { span: Span, why: Meeting },
+    NotATarget { span: Span },
+    NoAssignment { span: Span, continued: bool },
 }
 
 /// Why two values may be assigned to one element.
