@@ -18,6 +18,7 @@
 
 mod affine;
 mod borders;
+mod extents;
 mod replaced;
 
 use indexmap::{IndexMap, IndexSet};
@@ -42,6 +43,8 @@ pub(super) struct Made {
     /// The index is of a tensor whose values are replaced, so that its size may follow from the others'. That of an operand is given,
     /// and one whose values are combined may be.
     pub replaced: bool,
+    /// The index is of a tensor that is assigned.
+    pub is_target: bool,
     /// The size of the last dimension, if it is none of a tensor: the values are summands of an index.
     pub size: Option<u64>,
 }
@@ -57,7 +60,7 @@ pub(super) enum Relation {
 
 impl Made {
     fn new(relation: Relation) -> Made {
-        Made { relation, replaced: false, size: None }
+        Made { relation, replaced: false, is_target: false, size: None }
     }
 
     /// The indicator, of so many dimensions.
@@ -93,7 +96,7 @@ pub(super) fn expand(ast: Ast, declarations: &Declarations) -> Result<Expanded, 
         inputs.iter().chain(&declarations.given).chain(targets).cloned().collect()
     });
     let (indicators, replaced) = (Indicators::new(), Vec::new());
-    let mut expansion = Expansion { taken, tensors, indicators, replaced, errors: Vec::new() };
+    let mut expansion = Expansion { declarations, taken, tensors, indicators, replaced, errors: Vec::new() };
     let statements = ast.statements.into_iter().map(|statement| expansion.statement(statement)).collect();
     let Expansion { indicators, replaced, errors, .. } = expansion;
     let ast = Ast { statements, ..ast };
@@ -115,7 +118,8 @@ fn all_words(expr: &Expr, found: &mut IndexSet<String>) {
     }
 }
 
-struct Expansion {
+struct Expansion<'d> {
+    declarations: &'d Declarations,
     /// Names that a new tensor or variable cannot have.
     taken: IndexSet<String>,
     /// The tensors that have values or are assigned, if they are known.
@@ -135,7 +139,7 @@ struct Tied {
     bound: Vec<Expr>,
 }
 
-impl Expansion {
+impl Expansion<'_> {
     fn statement(&mut self, statement: Statement) -> Statement {
         // Loops are taken as they are.
         if statement.nest.is_some() {
@@ -152,7 +156,7 @@ impl Expansion {
         for (index, tied) in indices.iter_mut().zip(tied).rev() {
             let Some(Tied { variable, indicators, .. }) = tied else { continue };
             if let Some(made) = indicators.first().and_then(|indicator| self.made(indicator)) {
-                made.replaced = statement.op == AssignOp::Set;
+                (made.replaced, made.is_target) = (statement.op == AssignOp::Set, true);
             }
             for indicator in indicators.iter().rev() {
                 rhs = self.confined(rhs, indicator, statement.op);
@@ -284,7 +288,7 @@ impl Expansion {
     /// An access; if some of its indices are no variables, the sum over theirs.
     fn access(&mut self, name: Name, mut args: Vec<Expr>, callee: Callee, span: Span) -> Expr {
         // A function that there is none of, of an element, is no gather.
-        if args.iter().any(has_atom) && callee == Callee::Named && !self.may_be_tensor(&name.text) {
+        if args.iter().any(has_element) && callee == Callee::Named && !self.may_be_tensor(&name.text) {
             return self.node(ExprKind::Apply { name, args, callee }, span);
         }
         let tied: Vec<Option<Tied>> = args.iter().map(|index| self.tie(index)).collect();
@@ -324,6 +328,13 @@ impl Expansion {
     /// The variable and the indicators of an index; `None` for one that is a variable, or is not of the form.
     fn tie(&mut self, index: &Expr) -> Option<Tied> {
         variable(index).is_none().then_some(())?;
+        let index = &match extents::numbered(index, self.declarations) {
+            Ok(index) => index,
+            Err(error) => {
+                self.errors.push(error);
+                return None;
+            }
+        };
         let (mut atoms, span) = (Vec::new(), index.span);
         let border = borders::of(index);
         let sum = match border {
@@ -477,6 +488,14 @@ impl Expansion {
 /// True for the name of the function that says what a result stores.
 fn is_prune(name: &str) -> bool {
     Function::parse(name) == Some(Function::Unary(UnaryFn::Prune))
+}
+
+/// True if an index has an element of a tensor or list in it, or in its border.
+fn has_element(index: &Expr) -> bool {
+    match borders::of(index) {
+        Some((_, args)) => args.iter().any(has_element),
+        None => has_atom(index),
+    }
 }
 
 /// True if an index has an element of a tensor or list in it.

@@ -13,6 +13,7 @@ pub(crate) enum AccessMistake {
     Arguments { name: String, span: Span, expected: usize, found: usize },
     NotAnIndex { span: Span },
     BorderInside { span: Span, name: &'static str },
+    Extent { span: Span },
     LargeIndex { span: Span },
     IndexInLoops { span: Span },
     ReductionVariables { span: Span, name: &'static str },
@@ -54,6 +55,11 @@ impl AccessMistake {
                 Diagnostic::error("E0207", format!("`{name}` stands around a whole index"))
                     .label(span, "a part of one")
                     .hint(format!("write `x({name}(2*i + 1))`, and not `x(2*{name}(i) + 1)`"))
+            }
+            AccessMistake::Extent { span } => {
+                Diagnostic::error("E0205", "`size` takes a tensor and the number of a dimension")
+                    .label(span, "of another form")
+                    .hint("write `size(A, 0)` for the first dimension of `A`")
             }
             AccessMistake::LargeIndex { span } => {
                 Diagnostic::error("E0212", format!("a number in an index is larger than {}", Equation::MOST))
