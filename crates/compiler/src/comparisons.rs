@@ -84,9 +84,10 @@ fn indicator(program: &Program, function: BinaryFn, a: &Expr, b: &Expr) -> Optio
     if !factors.iter().chain([&constant]).all(is_small) {
         return None;
     }
+    let border = Equation { factors, constant };
     let indicator = match is_equation {
-        true => Indicator::Equation(Equation { factors, constant }),
-        false => Indicator::Inequality(Inequality { factors, constant }),
+        true => Indicator::Equation(border),
+        false => Indicator::Inequality(Inequality { border }),
     };
     Some((indicator, vars))
 }

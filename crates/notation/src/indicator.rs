@@ -9,6 +9,7 @@
 //! y(i + k) += x(i) * w(k)      y(d) += sum(i, k, [i + k - d == 0] * x(i) * w(k))
 //! B(j) = A(2, j)               B(j) = sum(d, [d - 2 == 0] * A(d, j))
 //! y(i) = x(p(i))               y(i) = sum(d, [d == p(i)] * x(d))
+//! y(i) = x(wrap(i + 1))        y(i) = sum(d, [d == (i + 1) mod n] * x(d))
 //! y(i) = x(p(i) + 1)           y(i) = sum(d, e, [e - d + 1 == 0] * [e == p(i)] * x(d))
 //! L(i,j) = A(i,j) * (j <= i)   L(i,j) = [i - j >= 0] * A(i,j)
 //! ```
@@ -69,8 +70,13 @@ impl Equation {
 
     /// True if the equation holds at a coordinate.
     pub fn holds(&self, coordinate: &[u64]) -> bool {
+        self.value(coordinate) == 0
+    }
+
+    /// The sum at a coordinate.
+    pub(crate) fn value(&self, coordinate: &[u64]) -> i128 {
         let terms = self.factors.iter().zip(coordinate).map(|(&factor, &at)| i128::from(factor) * i128::from(at));
-        terms.sum::<i128>() + i128::from(self.constant) == 0
+        terms.sum::<i128>() + i128::from(self.constant)
     }
 
     /// The dimension whose coordinate follows from those of `known` dimensions, if it is the only one that is left.
@@ -140,7 +146,7 @@ impl Indicator {
     pub fn order(&self) -> usize {
         match self {
             Indicator::Equation(equation) => equation.factors.len(),
-            Indicator::Inequality(inequality) => inequality.factors.len(),
+            Indicator::Inequality(inequality) => inequality.border.factors.len(),
             Indicator::Gather(gather) => gather.order,
         }
     }
@@ -151,6 +157,20 @@ impl Indicator {
             Indicator::Equation(equation) => Some(equation),
             Indicator::Inequality(_) | Indicator::Gather(_) => None,
         }
+    }
+
+    /// The sum that is computed for it: an equation's, an inequality's, or that of a border.
+    pub fn sum(&self) -> Option<&Equation> {
+        match self {
+            Indicator::Equation(equation) => Some(equation),
+            Indicator::Inequality(inequality) => Some(&inequality.border),
+            Indicator::Gather(gather) => gather.border().map(|border| &border.equation),
+        }
+    }
+
+    /// True if its levels are computed in whatever order of its dimensions. The others can be stored in another order than theirs.
+    pub fn is_in_any_order(&self) -> bool {
+        self.gather().is_none_or(|gather| gather.list().is_some())
     }
 
     /// The gather, if it is one.
@@ -173,8 +193,8 @@ impl Indicator {
     /// The factor of a dimension, if it is affine.
     pub fn factor(&self, dimension: usize) -> Option<i64> {
         match self {
-            Indicator::Equation(Equation { factors, .. }) | Indicator::Inequality(Inequality { factors, .. }) => {
-                factors.get(dimension).copied()
+            Indicator::Equation(equation) | Indicator::Inequality(Inequality { border: equation }) => {
+                equation.factors.get(dimension).copied()
             }
             Indicator::Gather(_) => None,
         }
@@ -200,16 +220,13 @@ impl Indicator {
 
     /// True if all numbers that are computed for it fit an index: see [`Equation::fits`].
     pub fn fits(&self, sizes: &[Option<u64>]) -> bool {
-        match self {
-            Indicator::Equation(equation) => equation.fits(sizes),
-            Indicator::Inequality(inequality) => inequality.border().fits(sizes),
-            Indicator::Gather(_) => true,
-        }
+        self.sum().is_none_or(|equation| equation.fits(sizes))
     }
 
     /// The format of which an indicator's levels are, in this order of its dimensions: of an equation, an interval of coordinates under
     /// each parent, and of the last dimension at most the one coordinate that solves it; of a gather, every coordinate of
-    /// what is gathered, and under each the one that its value is. A gather of a tensor has that order only ([`Gather::is_ordered`]).
+    /// what is gathered, and under each the one that its value is. A gather of a tensor or of a border has that order only
+    /// ([`Gather::is_ordered`]).
     pub fn format(&self, modes: Vec<usize>) -> Format {
         match self {
             Indicator::Equation(equation) => equation.format(modes),

@@ -42,7 +42,7 @@ pub fn levels_on_one_side(
     modes: &[usize],
     sizes: &[ExprId],
 ) -> Vec<Rc<dyn LevelCode>> {
-    levels_of(b, (&inequality.border(), true), modes, sizes)
+    levels_of(b, (&inequality.border, true), modes, sizes)
 }
 
 /// The levels of an equation, or of the inequality whose border it is.

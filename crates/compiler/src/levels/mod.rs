@@ -21,6 +21,7 @@
 
 mod banded;
 mod bitmap;
+pub mod border;
 mod compressed;
 mod cursor;
 mod delta;

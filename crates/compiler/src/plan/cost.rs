@@ -59,7 +59,7 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], m
     };
     let conversion = |(access, format): &(AccessKey, Format)| {
         let tensor = &kernel.tensors[access.tensor];
-        if tensor.indicator.is_some() && tensor.gathered().is_none() {
+        if tensor.is_in_any_order() {
             return 0.0;
         }
         model.values(access.tensor) * CONVERSION + model.positions(access.tensor, format)[0]

@@ -294,10 +294,10 @@ impl Names<'_> {
         let _ = match (self.index_text(indicator, vars), indicator) {
             (Some(index), _) => write!(text, "({last} == {index})"),
             (None, Indicator::Equation(equation)) => {
-                write!(text, "({})", self.comparison_text((&equation.factors, equation.constant), "==", vars))
+                write!(text, "({})", self.comparison_text(equation, "==", vars))
             }
             (None, Indicator::Inequality(inequality)) => {
-                write!(text, "({})", self.comparison_text((&inequality.factors, inequality.constant), ">=", vars))
+                write!(text, "({})", self.comparison_text(&inequality.border, ">=", vars))
             }
             (None, Indicator::Gather(_)) => Ok(()),
         };
