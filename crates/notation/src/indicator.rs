@@ -1,7 +1,8 @@
 //! Indicators: tensors that are one where their coordinates are related in some way, and zero elsewhere.
 //!
 //! They are how indices that are no variables take part in a statement. Each such index gets a variable of its own, which an
-//! indicator ties to those that it is made of: by an affine [`Equation`], or by the values of a tensor, which it [gathers](Gather):
+//! indicator ties to those that it is made of: by an affine [`Equation`], or by the values of a tensor, which it [gathers](Gather). A
+//! comparison of indices is an indicator as well: an equation, or an [`Inequality`].
 //!
 //! ```text
 //! y(i) = x(i + 1)              y(i) = sum(d, [i - d + 1 == 0] * x(d))
@@ -10,9 +11,10 @@
 //! y(i) = x(p(i))               y(i) = sum(d, [d == p(i)] * x(d))
 //! y(i) = x(wrap(i + 1))        y(i) = sum(d, [d == (i + 1) mod n] * x(d))
 //! y(i) = x(p(i) + 1)           y(i) = sum(d, e, [e - d + 1 == 0] * [e == p(i)] * x(d))
+//! L(i,j) = A(i,j) * (j <= i)   L(i,j) = [i - j >= 0] * A(i,j)
 //! ```
 //!
-//! Nothing is stored for an equation: its levels are computed ([`Indicator::format`] says of which kinds they are). A gather's only
+//! Nothing is stored for an equation or an inequality: its levels are computed ([`Indicator::format`] says of which kinds they are). A gather's only
 //! array is that of the values which it gathers. All the rest of a statement's compilation takes an indicator for a sparse operand, so
 //! that windows, strides, shifts, gathers and scatters work over every format, in results as well as in operands. An index outside of
 //! its dimension meets no coordinate there, and the element is absent.
@@ -24,6 +26,7 @@ use lacunar_formats::{DType, Format, Level, LevelKind};
 
 use crate::gather::Gather;
 use crate::index::{Role, Tensor};
+use crate::inequality::Inequality;
 
 /// The relation between the coordinates at which an indicator is one.
 ///
@@ -39,6 +42,8 @@ use crate::index::{Role, Tensor};
 pub enum Indicator {
     /// An affine equation holds.
     Equation(Equation),
+    /// An affine inequality holds.
+    Inequality(Inequality),
     /// The last coordinate is a value of a tensor, at the others.
     Gather(Gather),
 }
@@ -136,6 +141,7 @@ impl Indicator {
     pub fn order(&self) -> usize {
         match self {
             Indicator::Equation(equation) => equation.factors.len(),
+            Indicator::Inequality(inequality) => inequality.factors.len(),
             Indicator::Gather(gather) => gather.order,
         }
     }
@@ -144,15 +150,16 @@ impl Indicator {
     pub fn equation(&self) -> Option<&Equation> {
         match self {
             Indicator::Equation(equation) => Some(equation),
-            Indicator::Gather(_) => None,
+            Indicator::Inequality(_) | Indicator::Gather(_) => None,
         }
     }
 
-    /// The sum that is computed for it: an equation's, or that of a border.
-    pub fn sum(&self) -> Option<&Equation> {
+    /// The sum that is computed for it: an equation's, an inequality's, or that of a border.
+    pub fn sum(&self) -> Option<Equation> {
         match self {
-            Indicator::Equation(equation) => Some(equation),
-            Indicator::Gather(gather) => gather.border().map(|border| &border.equation),
+            Indicator::Equation(equation) => Some(equation.clone()),
+            Indicator::Inequality(inequality) => Some(inequality.border()),
+            Indicator::Gather(gather) => gather.border().map(|border| border.equation.clone()),
         }
     }
 
@@ -164,8 +171,27 @@ impl Indicator {
     /// The gather, if it is one.
     pub fn gather(&self) -> Option<&Gather> {
         match self {
-            Indicator::Equation(_) => None,
+            Indicator::Equation(_) | Indicator::Inequality(_) => None,
             Indicator::Gather(gather) => Some(gather),
+        }
+    }
+
+    /// True if its levels, in any order, hold all coordinates of an interval at this one.
+    pub fn has_interval(&self, level: usize) -> bool {
+        match self {
+            Indicator::Equation(equation) => level + 1 < equation.factors.len(),
+            Indicator::Inequality(_) => true,
+            Indicator::Gather(_) => false,
+        }
+    }
+
+    /// The factor of a dimension, if it is affine.
+    pub fn factor(&self, dimension: usize) -> Option<i64> {
+        match self {
+            Indicator::Equation(Equation { factors, .. }) | Indicator::Inequality(Inequality { factors, .. }) => {
+                factors.get(dimension).copied()
+            }
+            Indicator::Gather(_) => None,
         }
     }
 
@@ -173,6 +199,7 @@ impl Indicator {
     pub fn tells(&self, dimension: usize) -> bool {
         match self {
             Indicator::Equation(_) => true,
+            Indicator::Inequality(_) => false,
             Indicator::Gather(gather) => gather.tells(dimension),
         }
     }
@@ -181,6 +208,7 @@ impl Indicator {
     pub fn inferred(&self, sizes: &[Option<u64>]) -> Option<(usize, u64)> {
         match self {
             Indicator::Equation(equation) => equation.inferred(sizes),
+            Indicator::Inequality(_) => None,
             Indicator::Gather(gather) => gather.inferred(sizes),
         }
     }
@@ -197,6 +225,7 @@ impl Indicator {
     pub fn format(&self, modes: Vec<usize>) -> Format {
         match self {
             Indicator::Equation(equation) => equation.format(modes),
+            Indicator::Inequality(inequality) => inequality.format(modes),
             Indicator::Gather(gather) => gather.format(modes),
         }
     }

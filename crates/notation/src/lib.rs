@@ -9,6 +9,7 @@ pub mod concrete;
 pub mod gather;
 pub mod index;
 pub mod indicator;
+pub mod inequality;
 pub mod monoid;
 pub mod operator;
 pub mod ops;
@@ -25,6 +26,7 @@ pub use index::{
     WorkspaceKind,
 };
 pub use indicator::{Equation, Indicator};
+pub use inequality::Inequality;
 pub use monoid::Monoid;
 pub use operator::Operator;
 pub use ops::{BinaryFn, Function, UnaryFn};

@@ -43,6 +43,7 @@ use crate::absence::{Value, binary, cast, pruned, selected, unary};
 use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
 use crate::operators::Operation;
+use crate::patterns::{holding, is_pattern};
 use crate::read::{Known, Reading, Sizes, Statement, collect, read};
 use crate::scalar::Scalar;
 use crate::sums::{Asked, Index, Node, Term, coordinate, gives_index, variables, with_reductions};
@@ -253,6 +254,7 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar], all_have_gaps: bool) 
         Node::Index(_) => Value::Stored(Scalar::zero(term.dtype)),
         Node::Cast(a) => cast(blank(a), term.dtype),
         Node::Unary(function, a) => unary(blank(a), |value| value.unary(*function, a.dtype)),
+        Node::Binary(function, a, b) if is_pattern(*function, a, b) => Value::Absent(Scalar::Bool(false)),
         Node::Binary(function, a, b) => binary(*function, blank(a), blank(b), a.dtype),
         Node::Select(operands) => selected(operands.each_ref().map(blank)),
         Node::Apply(operator, operands) => {
@@ -586,7 +588,8 @@ impl<'a> Run<'a> {
                 let (left, right) = (self.value(a), self.value(b));
                 let divides = matches!(function, BinaryFn::Div | BinaryFn::Rem);
                 self.exceptional |= divides && right.scalar().is_zero();
-                binary(*function, left, right, a.dtype)
+                let value = binary(*function, left, right, a.dtype);
+                if is_pattern(*function, a, b) { holding(value) } else { value }
             }
             Node::Select(operands) => {
                 let [condition, a, b] = &**operands;

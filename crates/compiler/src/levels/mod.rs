@@ -359,6 +359,12 @@ pub trait LevelCode: std::fmt::Debug {
         None
     }
 
+    /// The first coordinate under a parent position and the one behind the last, for levels that have all between them and locate
+    /// these.
+    fn interval(&self, _b: &mut Builder, _parent: ExprId) -> Option<(ExprId, ExprId)> {
+        None
+    }
+
     /// The coordinates `64 number ..` under a parent position, for levels that are tested.
     fn word(&self, _b: &mut Builder, _parent: ExprId, _number: ExprId) -> Option<Word> {
         None

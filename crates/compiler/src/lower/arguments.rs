@@ -36,7 +36,7 @@ pub(super) fn check(cx: &mut Lowerer<'_>) {
     for (id, tensor) in cx.kernel.tensors.iter() {
         let sum = tensor.indicator.as_deref().and_then(Indicator::sum);
         if let (Some(equation), Some(vars)) = (sum, vars.get(&id)) {
-            sums(cx, equation, vars);
+            sums(cx, &equation, vars);
         }
         let own = arrays_of(cx, id);
         let Some(vars) = vars.get(&id).filter(|_| !own.is_empty()) else { continue };

@@ -137,6 +137,9 @@ impl Declared<'_> {
                 Indicator::Equation(equation) => {
                     indicator::levels(&mut self.b, equation, tensor.format.mode_order(), &sizes)
                 }
+                Indicator::Inequality(inequality) => {
+                    indicator::levels_on_one_side(&mut self.b, inequality, tensor.format.mode_order(), &sizes)
+                }
                 // The parameters of the tensor whose values they are have to be there before.
                 Indicator::Gather(_) => Vec::new(),
             };

@@ -305,7 +305,11 @@ mod tests {
             mode: if searched.contains(&k) { Mode::Search } else { Mode::Coiterate },
         };
         let points = points.iter().map(|point| Point::of(point.iter().copied())).collect();
-        Lattice { iterators: last.map_or(0..0, |last| 0..last + 1).map(iterator).collect(), points }
+        Lattice {
+            iterators: last.map_or(0..0, |last| 0..last + 1).map(iterator).collect(),
+            points,
+            confining: Vec::new(),
+        }
     }
 
     fn assignment() -> Stmt {

@@ -35,6 +35,7 @@ impl Names<'_> {
     pub(super) fn index_text(self, indicator: &Indicator, vars: &[VarId]) -> Option<String> {
         match indicator {
             Indicator::Equation(equation) => self.sum_text(equation, vars, true),
+            Indicator::Inequality(_) => None,
             Indicator::Gather(gather) => {
                 let of = match &gather.source {
                     Source::Border(border) => {
@@ -77,10 +78,29 @@ impl Names<'_> {
         Some(text)
     }
 
+    /// The sum of variables times factors and a constant, compared with 0: what is taken away stands on the right.
+    pub(super) fn comparison_text(self, (factors, constant): (&[i64], i64), sign: &str, vars: &[VarId]) -> String {
+        let side = |sign: i64| {
+            let of = |(&factor, &var): (&i64, &VarId)| {
+                let name = self.index(var);
+                let term = if factor.abs() == 1 { name.to_string() } else { format!("{} * {name}", factor.abs()) };
+                (factor.signum() == sign).then_some(term)
+            };
+            let mut terms: Vec<String> = factors.iter().zip(vars).filter_map(of).collect();
+            if constant.signum() == sign || terms.is_empty() {
+                terms.push((constant * sign).max(0).to_string());
+            }
+            terms.join(" + ")
+        };
+        format!("{} {sign} {}", side(1), side(-1))
+    }
+
     /// The access that an expression is, if it is of an indicator whose last variable is one of some.
     fn tied<'e>(self, expr: &'e Expr, vars: &[VarId]) -> Option<&'e Access> {
         let ExprKind::Access(access) = &unconverted(expr).kind else { return None };
-        let is_tied = self.tensors[access.tensor].indicator.is_some() && vars.contains(access.vars.last()?);
+        let is_index = |indicator: &Indicator| !matches!(indicator, Indicator::Inequality(_));
+        let is_tied = self.tensors[access.tensor].indicator.as_deref().is_some_and(is_index)
+            && vars.contains(access.vars.last()?);
         is_tied.then_some(access)
     }
 

@@ -56,7 +56,7 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
     let lattice = Lattice::build(cx.kernel, body, var).map_err(|error| {
         Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
     })?;
-    let scope = &region::confine(cx, var, scope)?;
+    let scope = &region::confine(cx, var, &lattice, scope)?;
     let traits = iter::traits(cx, &lattice, scope);
     let l = Loop { var, body, lattice: &lattice, traits: &traits, scope };
     let strategy = choose(&lattice, body, &traits, &circumstances(cx, &l));
