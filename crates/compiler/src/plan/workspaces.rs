@@ -6,6 +6,8 @@
 //! its consumer (for a dense result) or its producer
 //! visits every coordinate of its variables anyway,
 //! or it is as large as a dense result                dense
+//! order 1, filled once, with few values beside its
+//! dimension                                          sorted
 //! order 1, the dimension is not enormous, and its
 //! consumer takes coordinates as they come            indexed
 //! order 1, the dimension is not enormous, and it is
@@ -18,10 +20,10 @@
 //! General Sparse Workspaces* (PLDI 2024), compare the kinds.
 
 use lacunar_formats::Format;
-use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::{Expr, ExprKind, Role, TensorId, UnaryFn, VarId, WorkspaceKind};
+use lacunar_notation::concrete::{Assign, Kernel, Stmt};
+use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId, UnaryFn, VarId, WorkspaceKind};
 
-use crate::algebra::{Support, background, support};
+use crate::algebra::{Support, background, support, without};
 use crate::iterate::additions::counted_over;
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::lattice::Lattice;
@@ -32,6 +34,10 @@ use crate::iterate::reading::is_read_as_it_comes;
 pub(super) const MARKED_LIMIT: u64 = 1 << 27;
 /// The most elements a dense workspace of known size may have.
 const DENSE_LIMIT: u64 = 1 << 28;
+
+/// A list that is sorted takes less than an array with a place for every coordinate, which is filled once, where it is so many
+/// times shorter: bringing in the array's memory takes a nanosecond for 4 coordinates, an entry of the list some 10.
+const SHORT: u64 = 32;
 
 /// Chooses the kind and format of every workspace of a kernel.
 pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
@@ -53,7 +59,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         let has_pairs = holds_pairs(kernel, tensor);
         let kind = if has_pairs || fits(DENSE_LIMIT) && (visited() && known() || is_whole_result(kernel, tensor)) {
             WorkspaceKind::Dense
-        } else if order == 1 && fits(MARKED_LIMIT) {
+        } else if order == 1 && fits(MARKED_LIMIT) && !is_short(kernel, tensor) {
             match ends(&kernel.stmt, tensor) {
                 Some((consumer, _)) if is_read_as_it_comes(kernel, &original_loops(kernel, consumer), tensor) => {
                     WorkspaceKind::Indexed
@@ -83,6 +89,43 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         };
         notes.push(format!("workspace `{}` is {how}", info.name));
     }
+}
+
+/// True if a workspace is filled once, with so few values that a list of them is less work than its coordinates.
+fn is_short(kernel: &Kernel, tensor: TensorId) -> bool {
+    let (Some(size), Stmt::Where { producer, .. }) = (kernel.tensors[tensor].dims[0], &kernel.stmt) else { return false };
+    let mut most: Option<u64> = Some(0);
+    producer.visit_assigns(&mut |assign| {
+        let own = if assign.lhs.tensor == tensor { most_added(kernel, assign) } else { None };
+        most = most.zip(own).and_then(|(sum, own)| sum.checked_add(own));
+    });
+    most.is_some_and(|most| most.saturating_mul(SHORT) <= size)
+}
+
+/// The most values that an assignment gives a workspace: those of an operand without which there are none, whose coordinates tell
+/// all variables.
+fn most_added(kernel: &Kernel, assign: &Assign) -> Option<u64> {
+    let accesses = assign.rhs.accesses();
+    let tells_all = |by: &Access| {
+        let mut known = by.vars.clone();
+        loop {
+            let is_known = |var: &VarId| known.contains(var);
+            let told = accesses.iter().find_map(|access| {
+                let mut others = access.vars.iter().enumerate().filter(|(_, var)| !is_known(var));
+                let (place, var) = others.next()?;
+                (others.next().is_none() && kernel.tensors[access.tensor].tells(place)).then_some(*var)
+            });
+            match told {
+                Some(var) => known.push(var),
+                None => return assign.rhs.free_vars().iter().chain(&assign.lhs.vars).all(is_known),
+            }
+        }
+    };
+    let bounds = accesses.iter().filter(|by| {
+        let is_factor = without(&kernel.tensors, &assign.rhs, &|other: &Access| other.tensor == by.tensor).is_absent();
+        is_factor && tells_all(by)
+    });
+    bounds.filter_map(|by| kernel.tensors[by.tensor].nnz).min()
 }
 
 /// True if a workspace holds indices with the values that they are of.
