@@ -41,7 +41,8 @@ pub(super) fn lower(
     let is_filled = match filled.as_slice() {
         &[tensor] => {
             let is_searched = is_searched(cx.kernel, &reader, tensor);
-            bitmap::fill(cx, tensor, producer, is_searched, &mut inner)?
+            let is_ordered = is_read_in_order(cx.kernel, &reader, tensor);
+            bitmap::fill(cx, tensor, producer, (is_searched, is_ordered), &mut inner)?
         }
         _ => false,
     };

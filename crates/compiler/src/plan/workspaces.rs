@@ -11,7 +11,8 @@
 //! order 1, the dimension is not enormous, and its
 //! consumer takes coordinates as they come            indexed
 //! order 1, the dimension is not enormous, and it is
-//! cheap to say beforehand how much is added          bitmap
+//! cheap to say beforehand how much is added, unless
+//! it is filled once and begins with other than 0     bitmap
 //! order 1, and the dimension is not enormous         marked
 //! otherwise                                          sorted
 //! ```
@@ -64,7 +65,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
                 Some((consumer, _)) if is_read_as_it_comes(kernel, &original_loops(kernel, consumer), tensor) => {
                     WorkspaceKind::Indexed
                 }
-                _ if is_counted(kernel, tensor) => WorkspaceKind::Bitmap,
+                _ if is_counted(kernel, tensor) && !is_filled_once(kernel, tensor) => WorkspaceKind::Bitmap,
                 _ => WorkspaceKind::Marked,
             }
         } else {
@@ -89,6 +90,12 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         };
         notes.push(format!("workspace `{}` is {how}", info.name));
     }
+}
+
+/// True if a workspace is filled once, and begins with values other than 0, which would be written for every coordinate before.
+fn is_filled_once(kernel: &Kernel, tensor: TensorId) -> bool {
+    let is_once = matches!(&kernel.stmt, Stmt::Where { producer, .. } if producer.writes().contains(&tensor));
+    is_once && !kernel.tensors[tensor].fill().is_zero()
 }
 
 /// True if a workspace is filled once, with so few values that a list of them is less work than its coordinates.
