@@ -43,7 +43,28 @@ pub fn in_order(tensors: &Arena<Tensor>, expr: &Expr, loops: &[VarId], places: &
             digits.push(var);
         }
     }
-    digits.is_empty() && placed.next().is_none()
+    // A value is appended where the innermost place is known: sums inside of that loop are formed first.
+    digits.is_empty() && placed.next().is_none() && loops.last() == places.last()
+}
+
+/// True if an expression has no more values at combinations of variables than an operand stores: it has none without the operand, whose
+/// coordinates tell all of the variables, by indicators where they are not its own.
+pub fn bounds_all(tensors: &Arena<Tensor>, expr: &Expr, by: &Access, vars: &[VarId]) -> bool {
+    let accesses = expr.accesses();
+    let mut known = by.vars.clone();
+    loop {
+        let told = accesses.iter().find_map(|access| {
+            let mut others = access.vars.iter().enumerate().filter(|(_, var)| !known.contains(var));
+            let (place, var) = others.next()?;
+            (others.next().is_none() && tensors[access.tensor].tells(place)).then_some(*var)
+        });
+        match told {
+            Some(var) => known.push(var),
+            None => break,
+        }
+    }
+    let is_own = |other: &Access| other.tensor == by.tensor;
+    vars.iter().all(|var| known.contains(var)) && without(tensors, expr, &is_own).is_absent()
 }
 
 /// True if an indicator leaves one value at most to a variable, whatever those that are `open` have.

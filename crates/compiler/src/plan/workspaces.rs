@@ -22,10 +22,11 @@
 
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
-use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId, UnaryFn, VarId, WorkspaceKind};
+use lacunar_notation::{Expr, ExprKind, Role, TensorId, UnaryFn, VarId, WorkspaceKind};
 
-use crate::algebra::{Support, background, support, without};
+use crate::algebra::{Support, background, support};
 use crate::iterate::additions::counted_over;
+use crate::iterate::in_order::bounds_all;
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::{original_loops, replaced_by};
@@ -113,25 +114,8 @@ fn is_short(kernel: &Kernel, tensor: TensorId) -> bool {
 /// all variables.
 fn most_added(kernel: &Kernel, assign: &Assign) -> Option<u64> {
     let accesses = assign.rhs.accesses();
-    let tells_all = |by: &Access| {
-        let mut known = by.vars.clone();
-        loop {
-            let is_known = |var: &VarId| known.contains(var);
-            let told = accesses.iter().find_map(|access| {
-                let mut others = access.vars.iter().enumerate().filter(|(_, var)| !is_known(var));
-                let (place, var) = others.next()?;
-                (others.next().is_none() && kernel.tensors[access.tensor].tells(place)).then_some(*var)
-            });
-            match told {
-                Some(var) => known.push(var),
-                None => return assign.rhs.free_vars().iter().chain(&assign.lhs.vars).all(is_known),
-            }
-        }
-    };
-    let bounds = accesses.iter().filter(|by| {
-        let is_factor = without(&kernel.tensors, &assign.rhs, &|other: &Access| other.tensor == by.tensor).is_absent();
-        is_factor && tells_all(by)
-    });
+    let all = [assign.rhs.free_vars(), assign.lhs.vars.clone()].concat();
+    let bounds = accesses.iter().filter(|by| bounds_all(&kernel.tensors, &assign.rhs, by, &all));
     bounds.filter_map(|by| kernel.tensors[by.tensor].nnz).min()
 }
 
