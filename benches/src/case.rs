@@ -83,7 +83,17 @@ impl<'a> Case<'a> {
         let expression = with_sizes(&definition.expression, &packed)?;
         let flags = with_sizes(&definition.flags, &packed)?;
         let (input, series) = (source.name(), source.series());
-        Ok(Some(Case { definition, input, series, result_format, result_dims, filled, expression, flags, inputs: packed }))
+        Ok(Some(Case {
+            definition,
+            input,
+            series,
+            result_format,
+            result_dims,
+            filled,
+            expression,
+            flags,
+            inputs: packed,
+        }))
     }
 
     /// The number of stored values of the first operand, which comes from the file.

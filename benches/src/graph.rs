@@ -78,7 +78,8 @@ pub fn start(before: &[(&str, DynTensor)], format: &Format, value: f64) -> Resul
     let (_, matrix) = before.first().context("a start follows a matrix")?;
     let pos = matrix.levels().last().and_then(|level| level.pos()?.as_slice::<u32>());
     let lengths = pos.context("a start follows a matrix by rows")?.windows(2).map(|ends| ends[1] - ends[0]);
-    let most = lengths.enumerate().max_by_key(|(row, length)| (*length, std::cmp::Reverse(*row))).map_or(0, |(row, _)| row);
+    let most =
+        lengths.enumerate().max_by_key(|(row, length)| (*length, std::cmp::Reverse(*row))).map_or(0, |(row, _)| row);
     let size = matrix.dims().first().copied().unwrap_or_default();
     let mut place = Coordinates::for_size(size);
     place.push(most as u64);

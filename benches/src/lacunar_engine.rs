@@ -78,8 +78,7 @@ impl<'a> LacunarEngine<'a> {
         for (name, tensor) in &inputs {
             options = given(options, name, tensor);
         }
-        let kernel =
-            Kernel::compile(&case.expression, &options).map_err(|error| anyhow!(error.render(false)))?;
+        let kernel = Kernel::compile(&case.expression, &options).map_err(|error| anyhow!(error.render(false)))?;
         let is_kept = result_format.is_dense() && !case.definition.fresh;
         let dense = is_kept.then(|| Tensor::zeros(&case.result_dims, result_format)).transpose()?;
         Ok(LacunarEngine { name, kernel, inputs, result, dense, inspection_ms })

@@ -6,8 +6,8 @@
 //! ```
 
 use lacunar_base::Arena;
-use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_formats::LevelKind;
+use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{Access, AssignOp, ExprKind, Role, Tensor, VarId, WorkspaceKind};
 
 use super::in_order::in_order;

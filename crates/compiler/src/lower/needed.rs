@@ -16,9 +16,9 @@ use lacunar_imp::{CompareOp, ExprId};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{BinaryFn, Expr, ExprKind, Role, TensorId, UnaryFn};
 
-use super::{Lowerer, Phase};
 use super::compute::expr;
 use super::scope::Scope;
+use super::{Lowerer, Phase};
 
 /// The condition under which a consumer needs what a producer puts into a workspace; `None` if it always may.
 ///
@@ -38,12 +38,7 @@ pub(super) fn condition(
     }
 }
 
-fn of_expr(
-    cx: &mut Lowerer<'_>,
-    of: &Expr,
-    workspace: TensorId,
-    scope: &Scope,
-) -> Result<Option<ExprId>, Diagnostic> {
+fn of_expr(cx: &mut Lowerer<'_>, of: &Expr, workspace: TensorId, scope: &Scope) -> Result<Option<ExprId>, Diagnostic> {
     let reads = |part: &Expr| part.accesses().iter().any(|access| access.tensor == workspace);
     match &of.kind {
         ExprKind::Cast(a) | ExprKind::Unary(UnaryFn::Prune, a) => of_expr(cx, a, workspace, scope),
@@ -94,7 +89,9 @@ fn tells(of: &Expr) -> bool {
         ExprKind::Cast(a) => tells(a),
         ExprKind::Access(_) => of.dtype == DType::Bool,
         ExprKind::Unary(UnaryFn::Not, _) => true,
-        ExprKind::Binary(function, a, b) => function.is_comparison() || *function == BinaryFn::Mul && tells(a) && tells(b),
+        ExprKind::Binary(function, a, b) => {
+            function.is_comparison() || *function == BinaryFn::Mul && tells(a) && tells(b)
+        }
         _ => false,
     }
 }

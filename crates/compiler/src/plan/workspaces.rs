@@ -101,7 +101,9 @@ fn is_filled_once(kernel: &Kernel, tensor: TensorId) -> bool {
 
 /// True if a workspace is filled once, with so few values that a list of them is less work than its coordinates.
 fn is_short(kernel: &Kernel, tensor: TensorId) -> bool {
-    let (Some(size), Stmt::Where { producer, .. }) = (kernel.tensors[tensor].dims[0], &kernel.stmt) else { return false };
+    let (Some(size), Stmt::Where { producer, .. }) = (kernel.tensors[tensor].dims[0], &kernel.stmt) else {
+        return false;
+    };
     let mut most: Option<u64> = Some(0);
     producer.visit_assigns(&mut |assign| {
         let own = if assign.lhs.tensor == tensor { most_added(kernel, assign) } else { None };

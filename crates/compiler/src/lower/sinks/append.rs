@@ -372,13 +372,7 @@ fn most_assigned(
 }
 
 /// The number of values of an operand whose coordinates tell all of `vars`, not all of which are its own.
-fn most_told(
-    cx: &mut Lowerer<'_>,
-    append: &Append,
-    expr: &Expr,
-    vars: &[VarId],
-    scope: &Scope,
-) -> Option<ExprId> {
+fn most_told(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], scope: &Scope) -> Option<ExprId> {
     let tensors = &cx.kernel.tensors;
     let tells = |access: &&&Access| {
         let tensor = &tensors[access.tensor];

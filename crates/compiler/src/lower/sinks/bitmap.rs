@@ -17,6 +17,8 @@
 //! otherwise                          marks and groups are set; groups are read, and marks of those set   grouped
 //! ```
 //!
+//! A consumer that only looks coordinates up (a mask's) needs no order: the list is taken as it comes, to take marks back.
+//!
 //! A row of a product thus costs nothing that is proportional to the dimension, and nothing is compared with anything.
 //!
 //! Paper: Gustavson 1978 (the dense array); a bit for each word of bits is the van Emde Boas layout of two levels.
@@ -139,7 +141,8 @@ pub(super) fn declare(cx: &mut Lowerer<'_>, tensor: TensorId, var: VarId) -> (Wo
     let zero = cx.b.int(0);
     let count = cx.b.declare(&format!("{}_n", info.name), zero);
     let levels = list_levels(&[list], count);
-    let made = Bitmap { marks, groups, list, count, size, filling: Filling::Grouped, is_searched: false, is_ordered: true };
+    let made =
+        Bitmap { marks, groups, list, count, size, filling: Filling::Grouped, is_searched: false, is_ordered: true };
     (Workspace::Bitmap(made), TensorCode { levels, values: Some(values) })
 }
 
