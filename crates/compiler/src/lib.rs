@@ -6,6 +6,7 @@
 //! expression differs from its background, and [`functions`] composes functions of IR operations, those that a program declares ([`operators`]) among them.
 
 pub mod algebra;
+pub mod comparisons;
 pub mod concretize;
 pub mod functions;
 pub mod iterate;
