@@ -152,8 +152,9 @@ static double weight(const int64_t *coordinates, int order) {
     return (double)(sum % 1009) / 1009;
 }
 
-/* Takes note of one stored value. */
+/* Takes note of one stored value; infinite ones stand for what is not there. */
 static void stored(double value, const int64_t *coordinates, int order) {
+    if (isinf(value)) return;
     seen.count++;
     seen.sum += value;
     seen.magnitude += fabs(value);

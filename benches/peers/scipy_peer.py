@@ -4,6 +4,13 @@
     add, add3  A + B, A + B + C   sddmm  A .* (D E') at A's places          triangles  the sum of (L L) .* L
     csr-csc    A by columns       coo-csr, csr-bcsr, csr-dia   A by rows, of a list; in blocks; along diagonals
 
+and of indices that are no variables:
+
+    convolution   of an image with 3 x 3 numbers: shifted copies, added up; `:dense` on an array, by ndimage
+    taps          the same of rows, with 3 numbers            difference   of the rows before and behind
+    kronecker, stack, blocks, reshape   kron, vstack, bmat, reshape
+    gather        x[p]      scatter, histogram   bincount
+
 SciPy runs these on one thread, however many there are.
 """
 
@@ -13,7 +20,9 @@ import sys
 import time
 
 import numpy as np
+import scipy.ndimage
 import scipy.sparse as sp
+import scipy.sparse.csgraph
 
 FACTORS = np.array([1, 31, 577, 97, 211, 401, 13, 7], dtype=np.int64)
 # Kinds of levels.
@@ -60,6 +69,8 @@ class Tensors:
         sizes, levels = self.shape()
         values = self.array(np.float64)
         kinds = [kind for kind, *_ in levels]
+        if kinds == [COMPRESSED]:
+            return levels[0][4], values
         if all(kind == DENSE for kind in kinds):
             return values.reshape(sizes)
         assert [dimension for _, dimension, *_ in levels] == [0, 1], "not a matrix by rows"
@@ -85,7 +96,41 @@ def sampled(a, d, e):
     return sp.csr_array((values, a.indices, a.indptr), shape=a.shape)
 
 
+def moved(a, rows, columns):
+    """A matrix whose entry (i, j) is that of `a` at (i + rows, j + columns), and 0 beyond."""
+    height, width = a.shape
+    part = a[max(rows, 0) : height + min(rows, 0), max(columns, 0) : width + min(columns, 0)].tocoo()
+    places = part.row + max(-rows, 0), part.col + max(-columns, 0)
+    return sp.coo_array((part.data, places), shape=a.shape).tocsr()
+
+
+def convolved(a, w):
+    shifts = [(k, l) for k in range(w.shape[0]) for l in range(w.shape[1])]
+    middle = w.shape[0] // 2, w.shape[1] // 2
+    return sum((w[k, l] * moved(a, k - middle[0], l - middle[1]) for k, l in shifts[1:]), w[0, 0] * moved(a, -middle[0], -middle[1]))
+
+
+def components(a):
+    """The least node of each node's component."""
+    _, labels = scipy.sparse.csgraph.connected_components(a, directed=False)
+    first = np.full(labels.max() + 1, len(labels))
+    np.minimum.at(first, labels, np.arange(len(labels)))
+    return first[labels]
+
+
 KERNELS = {
+    "convolution": convolved,
+    "convolution:dense": lambda a, w: scipy.ndimage.correlate(a, w, mode="constant"),
+    "taps": lambda a, w: w[0] * moved(a, 0, -1) + w[1] * a + w[2] * moved(a, 0, 1),
+    "difference": lambda a: moved(a, 1, 0) - moved(a, -1, 0),
+    "kronecker": lambda a, b: sp.kron(a, b, format="csr"),
+    "stack": lambda a, b: sp.vstack([a, b], format="csr"),
+    "blocks": lambda a, b: sp.block_array([[a, b], [b, a]], format="csr"),
+    "reshape": lambda a: a.reshape(-1),
+    "gather": lambda p, x: x[p],
+    "scatter": lambda p, x: np.bincount(p, x, 10_000_000),
+    "histogram": lambda p, x: np.bincount(p, x, 1000),
+    "components": components,
     "spmv": lambda a, x: a @ x,
     "spmm": lambda a, b: a @ b,
     "spgemm": lambda a: a @ a,
@@ -125,6 +170,11 @@ def main():
     path, kernel = sys.argv[1:]
     tensors = Tensors(path)
     compute, inputs = KERNELS[kernel], tensors.inputs
+    if kernel == "convolution:dense":
+        inputs[0] = inputs[0].toarray()
+    if kernel in ("gather", "scatter", "histogram"):
+        inputs = sorted(inputs, key=lambda one: one.max() <= 1)
+        inputs[0] = inputs[0].astype(np.int64)
     if tensors.blocks:
         compute = functools.partial(compute, blocks=tuple(tensors.blocks))
     print("ready 0", flush=True)

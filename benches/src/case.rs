@@ -8,6 +8,7 @@ use crate::data::{Entries, Place, Source};
 use crate::definition::{Definition, Origin, Per, Size};
 use crate::engine::Engine;
 use crate::fill;
+use crate::graph::{self, Links};
 
 /// Inputs of more entries are for the kernels only whose definition says so.
 const LARGEST_INPUT: u64 = 25_000_000;
@@ -31,6 +32,10 @@ pub struct Case<'a> {
     pub result_dims: Vec<u64>,
     /// The number of values that the result stores, zeros included, where its format has a map.
     filled: Option<u64>,
+    /// The computation, with the sizes that it names.
+    pub expression: String,
+    /// The flags, likewise.
+    pub flags: String,
     /// The operands, in order of their first occurrence in the expression.
     pub inputs: Vec<(&'a str, DynTensor)>,
 }
@@ -38,7 +43,10 @@ pub struct Case<'a> {
 impl<'a> Case<'a> {
     /// Packs the operands. `None` where the kernel is not for this input.
     pub fn new(definition: &'a Definition, source: &'a Source, entries: &Entries) -> Result<Option<Case<'a>>> {
-        let of_graph = definition.tensors.values().any(|tensor| tensor.from == Some(Origin::Lower));
+        let of_graph = definition.tensors.values().any(|tensor| tensor.from.is_some_and(Origin::is_graph));
+        if !definition.is_for(source.name()) {
+            return Ok(None);
+        }
         if entries.order() != definition.file_order() || (of_graph && !entries.is_square()) {
             return Ok(None);
         }
@@ -58,7 +66,7 @@ impl<'a> Case<'a> {
         let result_dims = result_dims(definition, &packed)?;
         let result_format = definition.format(definition.result())?;
         let size = result_dims.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
-        let too_large = |largest| size.is_none_or(|size| size > largest);
+        let too_large = |largest| !definition.fresh && size.is_none_or(|size| size > largest);
         if result_format.is_dense() && too_large(definition.largest_result.unwrap_or(LARGEST_DENSE)) {
             return Ok(None);
         }
@@ -72,8 +80,20 @@ impl<'a> Case<'a> {
         {
             return Ok(None);
         }
+        let expression = with_sizes(&definition.expression, &packed)?;
+        let flags = with_sizes(&definition.flags, &packed)?;
         let (input, series) = (source.name(), source.series());
-        Ok(Some(Case { definition, input, series, result_format, result_dims, filled, inputs: packed }))
+        Ok(Some(Case {
+            definition,
+            input,
+            series,
+            result_format,
+            result_dims,
+            filled,
+            expression,
+            flags,
+            inputs: packed,
+        }))
     }
 
     /// The number of stored values of the first operand, which comes from the file.
@@ -138,14 +158,21 @@ fn make(
     let made = match tensor.from {
         Some(Origin::File) => entries.pack(&format),
         Some(Origin::Shifted) => entries.pack_shifted(&format, tensor.by),
-        Some(Origin::Lower) => entries.pack_lower(&format),
-        Some(Origin::Random) => {
+        Some(Origin::Lower) => graph::links(entries, &format, Links::Lower),
+        Some(Origin::Undirected) => graph::links(entries, &format, Links::Both),
+        Some(Origin::Graph) => graph::links(entries, &format, Links::Directed),
+        Some(Origin::Lengths) => graph::with_lengths(entries, &format),
+        Some(Origin::Start) => graph::start(before, &format, tensor.value.unwrap_or(1.0)),
+        Some(origin @ (Origin::Random | Origin::Indices)) => {
             let dims = tensor.dims.iter().map(|size| resolve(size, before)).collect::<Result<Vec<u64>>>()?;
             let values = dims.iter().try_fold(1u64, |product, &size| product.checked_mul(size));
             if values.is_none_or(|values| values > LARGEST_DENSE) {
                 return Ok(None);
             }
-            Ok(generate(&Generator::Rand, dims, DType::F64, &format, 42)?)
+            match (origin, tensor.value) {
+                (Origin::Indices, Some(below)) => graph::indices(dims, &format, below),
+                _ => Ok(generate(&Generator::Rand, dims, DType::F64, &format, 42)?),
+            }
         }
         None => bail!("an operand needs `from`"),
     };
@@ -166,6 +193,28 @@ fn resolve(size: &Size, tensors: &[(&str, DynTensor)]) -> Result<u64> {
     }
 }
 
+/// A text with numbers for the sizes that it names: `{A.1} * i + j`, `-d i:{A.0+B.0}`. Other braces stay.
+fn with_sizes(text: &str, tensors: &[(&str, DynTensor)]) -> Result<String> {
+    let mut written = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('{') {
+        let inside = behind.split_once('}').filter(|(inside, _)| inside.contains('.') && !inside.contains(' '));
+        written += before;
+        match inside {
+            Some((inside, after)) => {
+                let sizes = inside.split('+').map(|size| resolve(&Size::Of(size.to_string()), tensors));
+                written += &sizes.sum::<Result<u64>>()?.to_string();
+                rest = after;
+            }
+            None => {
+                written.push('{');
+                rest = behind;
+            }
+        }
+    }
+    Ok(written + rest)
+}
+
 /// The sizes of the result: those of its index variables in the operands.
 fn result_dims(definition: &Definition, inputs: &[(&str, DynTensor)]) -> Result<Vec<u64>> {
     let mut dims = Vec::new();
@@ -174,6 +223,8 @@ fn result_dims(definition: &Definition, inputs: &[(&str, DynTensor)]) -> Result<
             let place = definition.variables(name).iter().position(|other| *other == variable)?;
             tensor.dims().get(place).copied()
         });
+        // A fresh result tells its sizes itself.
+        let size = size.or_else(|| definition.fresh.then_some(0));
         // An operand that occurs twice, as in `A(i,k) * A(k,j)`, is square: any of its dimensions will do.
         let size = size.or_else(|| inputs.first().and_then(|(_, tensor)| tensor.dims().last().copied()));
         dims.push(size.with_context(|| format!("the size of `{variable}` is unknown"))?);

@@ -89,12 +89,13 @@ impl Classes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definition::KERNELS;
 
     /// Every engine that the table names is one of some definition, and the other way round each has one class.
     #[test]
     fn classes_are_those_of_engines() {
         let classes = Classes::read().expect("well-formed");
-        let definitions = Definition::read_all().expect("well-formed");
+        let definitions = Definition::read_all(KERNELS).expect("well-formed");
         let mut engines: BTreeSet<String> = BTreeSet::new();
         for definition in &definitions {
             let of = |peer: &str, kernel: &str| match kernel.split_once(':') {

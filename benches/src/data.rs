@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use lacunar::io::{self, ReadOptions};
 use lacunar::{Coo, DType, DynTensor, Format};
 use lacunar_examples::grid::{Kind, write_grid};
+use lacunar_runtime::Coordinates;
 use lacunar_runtime::random::{Generator, generate};
-use lacunar_runtime::{Coordinates, Values};
 
 use crate::made::{Shape, make};
 
@@ -34,6 +34,8 @@ pub enum Source {
         /// The series to which it belongs.
         series: Option<Place>,
     },
+    /// No matrix, for programs whose operands are all made up.
+    Nothing,
     /// A random tensor of these sizes, with so many entries in each fibre along the last dimension.
     Tensor(&'static str, [u64; 3], u64),
 }
@@ -120,6 +122,12 @@ fn made_up(quick: bool) -> Vec<Source> {
     ]
 }
 
+/// What programs take beside files: nothing, and an image of 4096 x 4096 points, one in a hundred of which is not 0.
+pub fn for_programs() -> Vec<Source> {
+    let shape = Shape { rows: 4096, columns: 4096, entries: 167_772, skew: 1.0 };
+    vec![Source::Nothing, Source::Matrix { name: "image-4096".to_string(), shape, series: None }]
+}
+
 /// Random matrices in series: of more and more entries, 16 a row; and of a million entries in more and more rows, in more and more
 /// columns, in rows of more and more different lengths.
 fn growing(quick: bool) -> Vec<Source> {
@@ -160,6 +168,7 @@ impl Source {
                 name.split_once('.').map_or(name, |(name, _)| name)
             }
             Source::Matrix { name, .. } => name,
+            Source::Nothing => "made-up",
             Source::Grid(name, _) | Source::Tensor(name, ..) => name,
         }
     }
@@ -168,7 +177,7 @@ impl Source {
     pub fn series(&self) -> Option<Place> {
         match self {
             Source::Matrix { series, .. } => *series,
-            Source::File(_) | Source::Grid(..) | Source::Tensor(..) => None,
+            Source::File(_) | Source::Nothing | Source::Grid(..) | Source::Tensor(..) => None,
         }
     }
 
@@ -182,6 +191,7 @@ impl Source {
                 write_grid(&mut BufWriter::new(File::create(&path)?), *kind)?;
                 read(&path)
             }
+            Source::Nothing => Ok(Entries::List(Coo::empty(Vec::new(), DType::F64))),
             Source::Matrix { shape, .. } => Ok(Entries::Rows(make(shape)?)),
             Source::Tensor(_, sizes, each) => {
                 let kind = Generator::Uniform(*each);
@@ -255,26 +265,6 @@ impl Entries {
         }
         floating(DynTensor::from_coo(coo, format)?)
     }
-
-    /// The graph of a square matrix: a 1 below the diagonal where either of two mirrored places has an entry.
-    pub fn pack_lower(&self, format: &Format) -> Result<DynTensor> {
-        let list = self.list()?;
-        let [rows, columns] = &list.coords[..] else { bail!("a graph is a matrix") };
-        let places = (0..list.len()).filter_map(|k| Some((rows.get(k)?, columns.get(k)?)));
-        let mut pairs: Vec<(u64, u64)> = places
-            .filter(|(row, column)| row != column)
-            .map(|(row, column)| (row.max(column), row.min(column)))
-            .collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let mut coo = Coo::empty(list.dims.clone(), DType::F64);
-        for &(row, column) in &pairs {
-            coo.coords[0].push(row);
-            coo.coords[1].push(column);
-        }
-        coo.values = Values::F64(vec![1.0; pairs.len()]);
-        Ok(DynTensor::from_coo(coo, format)?)
-    }
 }
 
 fn floating(tensor: DynTensor) -> Result<DynTensor> {
@@ -303,17 +293,6 @@ mod tests {
         let entries = source.read().expect("well-formed");
         let shifted = entries.pack_shifted(&Format::csr(), 1).expect("it fits");
         assert_eq!(shifted.to_dense::<f64>().expect("small"), [5.0, 0.0, 0.0, 0.0, 7.0, 0.0]);
-    }
-
-    #[test]
-    fn a_graph_has_each_pair_once() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("a.mtx");
-        let text = "%%MatrixMarket matrix coordinate integer general\n3 3 4\n1 2 5\n2 1 7\n2 2 1\n1 3 4\n";
-        fs::write(&path, text).expect("written");
-        let entries = Source::File(path).read().expect("well-formed");
-        let lower = entries.pack_lower(&Format::csr()).expect("it fits");
-        assert_eq!(lower.to_dense::<f64>().expect("small"), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
     }
 
     #[test]

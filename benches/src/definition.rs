@@ -1,4 +1,5 @@
-//! The kernels that are measured: one file of `definitions/` a kernel.
+//! What is measured: one file of `definitions/` a kernel, and one of `programs/` a program or a statement with other indices than
+//! variables.
 //!
 //! ```toml
 //! name = "spmv"
@@ -28,6 +29,12 @@
 //! [peers]                    # what the kernel is called in the programs of `peers/`, in one or more variants
 //! mkl = ["spmv", "spmv:inspected"]
 //!
+//! # Of programs:
+//! program = "bfs.lac"        # instead of `expression`: a file of `examples/`, with its flags but those that are about its own inputs
+//! flags = "-f C:csr -t p:i64 --fill A:inf"       # further ones
+//! only = ["email-Enron"]     # the inputs that it is for, if not all
+//! fresh = true               # every run makes its result anew, a dense one too; so do programs
+//!
 //! [taco]                     # how the command taco is used; absent where it can't do it
 //! schedule = ["split(i,i0,i1,16)", "parallelize(i0,CPUThread,NoRaces)"]     # its best published one, if any
 //! ```
@@ -41,7 +48,13 @@ use lacunar::{Format, FormatSpec};
 use serde::Deserialize;
 
 use crate::class::Class;
+use crate::program;
 use crate::record::OURS;
+
+/// The folder of kernels, below that of this crate.
+pub const KERNELS: &str = "definitions";
+/// The folder of programs.
+pub const PROGRAMS: &str = "programs";
 
 /// A kernel to be measured.
 #[derive(Clone, Debug, Deserialize)]
@@ -49,8 +62,20 @@ use crate::record::OURS;
 pub struct Definition {
     /// Its name.
     pub name: String,
-    /// The computation, in index notation.
+    /// The computation, in index notation. `{A.1}` stands for the size of dimension 1 of the operand `A`.
+    #[serde(default)]
     pub expression: String,
+    /// The file of `examples/` that has the computation, if it is there.
+    pub program: Option<String>,
+    /// Formats, types and fill values, as the command takes them.
+    #[serde(default)]
+    pub flags: String,
+    /// The inputs that it is for; none says all.
+    #[serde(default)]
+    pub only: Vec<String>,
+    /// True if each run makes a dense result anew.
+    #[serde(default)]
+    pub fresh: bool,
     /// The number of operations it takes.
     pub work: Work,
     /// Leave out inputs of more entries than this, instead of the number for all kernels.
@@ -151,6 +176,8 @@ pub struct TensorDefinition {
     /// The distance by which the entries are moved, if they are.
     #[serde(default = "one")]
     pub by: u64,
+    /// The value at the start, where it is one; indices are below it.
+    pub value: Option<f64>,
 }
 
 fn one() -> u64 {
@@ -167,8 +194,30 @@ pub enum Origin {
     Shifted,
     /// The graph of the file at hand: a 1 below the diagonal for each pair of rows that an entry connects.
     Lower,
+    /// The graph of the file at hand: a 1 for each entry.
+    Graph,
+    /// The same in both directions, without links of a node to itself.
+    Undirected,
+    /// The same, with the file's values as lengths where they are positive and not all alike, and else made-up ones from 1 to 255.
+    Lengths,
+    /// A value at one place: the row of the first operand that has the most entries.
+    Start,
+    /// Made up: whole numbers from 0 to less than `value`.
+    Indices,
     /// Made up, dense.
     Random,
+}
+
+impl Origin {
+    /// True of tensors that are made of the file at hand.
+    pub fn is_of_file(self) -> bool {
+        !matches!(self, Origin::Random | Origin::Indices | Origin::Start)
+    }
+
+    /// True of those that are made of square matrices only.
+    pub fn is_graph(self) -> bool {
+        matches!(self, Origin::Lower | Origin::Graph | Origin::Undirected | Origin::Lengths)
+    }
 }
 
 /// A size of a random tensor.
@@ -182,16 +231,21 @@ pub enum Size {
 }
 
 impl Definition {
-    /// Reads the folder of definitions, in order of their names.
-    pub fn read_all() -> Result<Vec<Definition>> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("definitions");
+    /// Reads a folder of definitions, in order of their names.
+    pub fn read_all(folder: &str) -> Result<Vec<Definition>> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
         let mut definitions = Vec::new();
         for entry in fs::read_dir(&folder).with_context(|| format!("{} can't be read", folder.display()))? {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "toml") {
                 let text = fs::read_to_string(&path)?;
-                let definition: Definition =
+                let mut definition: Definition =
                     toml::from_str(&text).with_context(|| format!("{} is no definition", path.display()))?;
+                if let Some(file) = &definition.program {
+                    let (text, flags) = program::read(file)?;
+                    definition.flags = format!("{flags} {}", definition.flags);
+                    (definition.expression, definition.fresh) = (text, true);
+                }
                 ensure!(definition.results().count() == 1, "{} needs one tensor without `from`", path.display());
                 definitions.push(definition);
             }
@@ -251,9 +305,14 @@ impl Definition {
         Ok(format.parse::<FormatSpec>()?.resolve(self.variables(name).len())?)
     }
 
-    /// The order of the tensors that come from the file.
+    /// True if it is for an input of this name.
+    pub fn is_for(&self, input: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|name| name == input)
+    }
+
+    /// The order of the tensors that come from the file; 0 if none does.
     pub fn file_order(&self) -> usize {
-        let of_file = self.tensors.iter().filter(|(_, tensor)| tensor.from.is_some_and(|from| from != Origin::Random));
+        let of_file = self.tensors.iter().filter(|(_, tensor)| tensor.from.is_some_and(Origin::is_of_file));
         of_file.map(|(name, _)| self.variables(name).len()).max().unwrap_or(0)
     }
 }
@@ -264,11 +323,14 @@ mod tests {
 
     #[test]
     fn definitions_name_their_tensors() {
-        let definitions = Definition::read_all().expect("the definitions are well-formed");
+        let read = |folder| Definition::read_all(folder).expect("the definitions are well-formed");
+        let (mut definitions, programs) = (read(KERNELS), read(PROGRAMS));
         assert!(definitions.iter().any(|definition| definition.name == "spmv"));
+        assert!(definitions.iter().all(|definition| definition.file_order() > 0));
+        assert!(programs.iter().any(|definition| definition.name == "bfs"));
+        definitions.extend(programs);
         for definition in &definitions {
             assert_eq!(definition.inputs().len() + 1, definition.tensors.len(), "{}", definition.name);
-            assert!(definition.file_order() > 0, "{}", definition.name);
             for name in definition.tensors.keys() {
                 definition.format(name).unwrap_or_else(|error| panic!("{} {name}: {error}", definition.name));
             }

@@ -10,6 +10,7 @@ use lacunar::{Backend, Demand, DynTensor, Format, FormatSpec, Kernel, Options, T
 use crate::case::Case;
 use crate::definition::Ours;
 use crate::engine::{Check, Engine};
+use crate::program::Flags;
 use crate::record::OURS;
 
 /// A compiled kernel with its operands.
@@ -17,6 +18,8 @@ pub struct LacunarEngine<'a> {
     name: String,
     kernel: Kernel,
     inputs: Vec<(&'a str, Cow<'a, DynTensor>)>,
+    /// The name of the result.
+    result: &'a str,
     /// A dense result, whose memory is used again by each run.
     dense: Option<Tensor<f64>>,
     inspection_ms: f64,
@@ -62,15 +65,23 @@ impl<'a> LacunarEngine<'a> {
         options: Options,
         given: impl Fn(Options, &str, &DynTensor) -> Options,
     ) -> Result<LacunarEngine<'a>> {
-        let Operands { inputs, result_format, inspection_ms } = operands;
-        let mut options = options.tuned(false).format(case.definition.result(), result_format.clone());
+        let Operands { mut inputs, result_format, inspection_ms } = operands;
+        let result = case.definition.result();
+        let flags = Flags::parse(&case.flags)?;
+        for (name, tensor) in &mut inputs {
+            if let Some(typed) = flags.typed(name, tensor)? {
+                *tensor = Cow::Owned(typed);
+            }
+        }
+        let is_given = |name: &str| inputs.iter().any(|(given, _)| *given == name);
+        let mut options = flags.declare(options.tuned(false).format(result, result_format.clone()), is_given)?;
         for (name, tensor) in &inputs {
             options = given(options, name, tensor);
         }
-        let kernel =
-            Kernel::compile(&case.definition.expression, &options).map_err(|error| anyhow!(error.render(false)))?;
-        let dense = result_format.is_dense().then(|| Tensor::zeros(&case.result_dims, result_format)).transpose()?;
-        Ok(LacunarEngine { name, kernel, inputs, dense, inspection_ms })
+        let kernel = Kernel::compile(&case.expression, &options).map_err(|error| anyhow!(error.render(false)))?;
+        let is_kept = result_format.is_dense() && !case.definition.fresh;
+        let dense = is_kept.then(|| Tensor::zeros(&case.result_dims, result_format)).transpose()?;
+        Ok(LacunarEngine { name, kernel, inputs, result, dense, inspection_ms })
     }
 
     /// Runs once: the time, and the result where it is new.
@@ -84,9 +95,10 @@ impl<'a> LacunarEngine<'a> {
         let inputs: Vec<(&str, &DynTensor)> =
             self.inputs.iter().map(|(name, tensor)| (*name, tensor.as_ref())).collect();
         let start = Instant::now();
-        let run = self.kernel.run_named(&inputs)?;
+        let run = self.kernel.run_printing(&inputs, &mut std::io::sink())?;
         let time = start.elapsed().as_secs_f64() * 1e3;
-        let (_, result) = run.results.into_iter().next().context("there is no result")?;
+        let is_wanted = |(name, _): &(String, DynTensor)| name == self.result;
+        let (_, result) = run.results.into_iter().find(is_wanted).context("there is no result")?;
         Ok((time, Some(result)))
     }
 }
@@ -150,12 +162,12 @@ impl Engine for LacunarEngine<'_> {
 mod tests {
     use super::*;
     use crate::data::{self, Wanted};
-    use crate::definition::Definition;
+    use crate::definition::{Definition, KERNELS};
 
     /// Every definition that is for an input runs on it, and through both back ends comes to the same.
     #[test]
     fn definitions_run() {
-        let definitions = Definition::read_all().expect("the definitions are well-formed");
+        let definitions = Definition::read_all(KERNELS).expect("the definitions are well-formed");
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
         write("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 2\n1 3 1\n3 1 5\n3 2 4\n");

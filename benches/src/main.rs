@@ -18,6 +18,7 @@ mod definition;
 mod densities;
 mod engine;
 mod fill;
+mod graph;
 mod insertion;
 mod lacunar_engine;
 mod machine;
@@ -26,6 +27,7 @@ mod measure;
 mod pages;
 mod peers;
 mod processor;
+mod program;
 mod record;
 mod report;
 mod steps;
@@ -40,7 +42,7 @@ use clap::Parser;
 
 use crate::case::Case;
 use crate::data::{Entries, Source, Wanted};
-use crate::definition::Definition;
+use crate::definition::{Definition, KERNELS, PROGRAMS};
 use crate::engine::Engine;
 use crate::lacunar_engine::LacunarEngine;
 use crate::machine::Machine;
@@ -97,6 +99,9 @@ struct Arguments {
     /// Measure instead bitmaps beside compressed levels, by density
     #[arg(long)]
     densities: bool,
+    /// Measure programs and statements with other indices than variables instead (benches/programs)
+    #[arg(long)]
+    programs: bool,
     /// Measure our kernels through the C compiler as well (with one number of threads)
     #[arg(long)]
     with_c: bool,
@@ -165,12 +170,15 @@ fn main() -> Result<()> {
             return run_again(threads);
         }
     }
-    let definitions = Definition::read_all()?;
-    let Arguments { made_up, scaling, quick, .. } = arguments;
-    let sources = data::sources(&Wanted { folder: arguments.data.as_deref(), made_up, scaling, quick })?;
+    let Arguments { made_up, scaling, quick, programs, .. } = arguments;
+    let definitions = Definition::read_all(if programs { PROGRAMS } else { KERNELS })?;
+    let mut sources = data::sources(&Wanted { folder: arguments.data.as_deref(), made_up, scaling, quick })?;
+    if programs {
+        sources.extend(data::for_programs());
+    }
     let has_wanted_name = |definition: &Definition, source: &Source| {
         let name = format!("{}/{}", definition.name, source.name());
-        is_wanted(&arguments.filters, &name)
+        definition.is_for(source.name()) && is_wanted(&arguments.filters, &name)
     };
     let wanted_of = |source: &Source| -> Vec<&Definition> {
         definitions.iter().filter(|definition| has_wanted_name(definition, source)).collect()

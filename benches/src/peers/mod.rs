@@ -225,7 +225,7 @@ fn beside(library: &Path, mut program: Program) -> Program {
 mod tests {
     use super::*;
     use crate::data::Source;
-    use crate::definition::Definition;
+    use crate::definition::{Definition, KERNELS};
     use crate::lacunar_engine::LacunarEngine;
 
     /// A square matrix whose rows have from 0 to 39 entries, its file.
@@ -254,7 +254,9 @@ mod tests {
         let source = Source::File(uneven(folder.path()));
         let entries = source.read().unwrap();
         let mut agreed = 0;
-        for definition in Definition::read_all().unwrap().iter().filter(|definition| !definition.floor.is_empty()) {
+        for definition in
+            Definition::read_all(KERNELS).unwrap().iter().filter(|definition| !definition.floor.is_empty())
+        {
             let case = Case::new(definition, &source, &entries).unwrap().unwrap();
             let tensors = peers.write_tensors(&case).unwrap();
             let expected = LacunarEngine::new(&case, lacunar::Backend::Interpreter, 1).unwrap().check().unwrap();

@@ -24,11 +24,13 @@
 //! a workspace is needed).
 
 use lacunar_base::{Arena, Span};
-use lacunar_formats::{DType, Scalar};
+use lacunar_formats::{DType, Level, LevelKind, Scalar};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{
     Access, AssignOp, BinaryFn, Expr, ExprKind, Monoid, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
 };
+
+use crate::iterate::in_order::in_order;
 
 /// Writes `lhs op rhs` as concrete notation into `kernel`, whose tensors it adds workspaces to. `in_registers` says that sums are
 /// formed in workspaces that fit the registers, where they could be added to the result: over blocks, whose sizes a format tells.
@@ -166,6 +168,9 @@ impl Writer<'_> {
             (!parts.0.is_empty()).then_some((monoid, parts))
         });
         let Some((monoid, (scattered, kept))) = parted else {
+            if let Some(stmt) = self.appended(lhs, op, rhs) {
+                return stmt;
+            }
             return match self.may_end_early(lhs, op, rhs) {
                 true => self.nest_from(lhs, op, rhs.clone(), &self.sorted(&lhs.vars), 0),
                 false => self.nest(lhs, op, rhs, &lhs.vars),
@@ -188,6 +193,30 @@ impl Writer<'_> {
         }
         let body = if stmts.len() == 1 { stmts.remove(0) } else { Stmt::Sequence(stmts) };
         Stmt::foralls(shared, body)
+    }
+
+    /// The statement without a workspace, if the loops over what is summed come to the places of a sparse result in order, each
+    /// combination once.
+    ///
+    /// ```text
+    /// C(i,j) = sum(d, [d == i + 1] * A(d,j))     forall(i, forall(d, forall(j, C(i,j) = [d == i + 1] * A(d,j))))
+    /// ```
+    fn appended(&self, lhs: &Access, op: AssignOp, rhs: &Expr) -> Option<Stmt> {
+        let ExprKind::Reduce(monoid, summed, body) = &rhs.kind else { return None };
+        let result = &self.kernel.tensors[lhs.tensor];
+        let format = &result.format;
+        let is_plain = |level: &Level| [LevelKind::DENSE, LevelKind::COMPRESSED].contains(&level.kind);
+        let is_appended = format.map().is_none()
+            && format.levels().iter().all(is_plain)
+            && format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED);
+        let is_value = op == AssignOp::Set && monoid.compared().is_none() && has_no_sum(body);
+        let places: Vec<VarId> = format.mode_order().iter().map(|&mode| lhs.vars[mode]).collect();
+        let loops = self.sorted(&[lhs.vars.as_slice(), summed].concat());
+        let is_direct = is_appended && is_value && in_order(&self.kernel.tensors, body, &loops, &places);
+        is_direct.then(|| {
+            let assign = Assign { lhs: lhs.clone(), op, rhs: (**body).clone() };
+            Stmt::foralls(&loops, Stmt::Assign(assign))
+        })
     }
 
     /// True if values are combined with the result by a reduction that comes to a value which nothing changes any more, and that is

@@ -4,7 +4,7 @@
 //! system on a 2 MiB boundary and asks for huge pages, so a large zeroed block costs no pass over it, and growing one
 //! moves page tables instead of bytes. A header in front of the data keeps what freeing needs; so a block is released
 //! by its pointer alone, whether Rust or a kernel allocated it. The last blocks of 256 KiB or more that were released
-//! are kept for a while and given out again, unless a large block is to be zeroed: a kernel that runs again and again
+//! are kept for a while and given out again, unless a very large block is to be zeroed: a kernel that runs again and again
 //! does not pay for fresh pages each time.
 //!
 //! Layout:
@@ -48,6 +48,10 @@ const HEADER: usize = size_of::<Header>();
 /// Blocks from this size on are kept for a while after they were released: smaller ones the Rust allocator keeps.
 const KEPT: usize = 256 << 10;
 
+/// Blocks up to this size are cleared where a kept one is asked for as zero: a pass over memory that is at hand costs less than fresh
+/// pages, which the system clears as well. Of larger ones, not every page may be used.
+const CLEARED: usize = 16 << 20;
+
 /// A block that grows may take a kept one that is so many times as large as it has to be: it is likely to grow on.
 const AHEAD: usize = 64;
 
@@ -58,9 +62,13 @@ const SPARE: usize = 4;
 /// A block of at least `bytes` bytes, all zero if `zeroed`, else of any content.
 pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
     if bytes >= KEPT
-        && !zeroed
+        && (!zeroed || bytes <= CLEARED)
         && let Some(block) = kept::reuse(bytes, 2)
     {
+        if zeroed {
+            // SAFETY: the block has room for so many bytes, and is nobody else's.
+            unsafe { std::ptr::write_bytes(block.as_ptr(), 0, bytes) };
+        }
         return Some(block);
     }
     #[cfg(target_os = "linux")]

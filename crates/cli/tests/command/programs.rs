@@ -122,8 +122,8 @@ fn components_are_those_of_merged_sets() {
         let (a, b) = (of[i], of[j]);
         of.iter_mut().filter(|of| **of == a).for_each(|of| *of = b);
     }
-    let greatest = |i: usize| (0..n).filter(|&j| of[j] == of[i]).max().unwrap() as f64;
-    let expected: Vec<f64> = (0..n).map(greatest).collect();
+    let least = |i: usize| (0..n).filter(|&j| of[j] == of[i]).min().unwrap() as f64;
+    let expected: Vec<f64> = (0..n).map(least).collect();
     assert_eq!(vector(&folder, "components.lac", "c", n), expected);
     assert!(folder.succeed("run examples/triangles.lac").contains("\nt = 45\n"));
 }

@@ -4,6 +4,7 @@
 
 pub mod additions;
 pub mod graph;
+pub(crate) mod in_order;
 pub mod iterators;
 pub mod lattice;
 pub mod position_space;

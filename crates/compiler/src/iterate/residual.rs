@@ -6,9 +6,11 @@
 //! ```
 
 use lacunar_base::Arena;
+use lacunar_formats::LevelKind;
 use lacunar_notation::concrete::{Assign, Stmt};
-use lacunar_notation::{Access, Tensor};
+use lacunar_notation::{Access, AssignOp, ExprKind, Role, Tensor, VarId, WorkspaceKind};
 
+use super::in_order::in_order;
 use crate::algebra::{preserves_fill, without};
 
 /// The statement without the accesses that `absent` names; `None` if nothing is left to do.
@@ -37,9 +39,56 @@ pub fn residual(tensors: &Arena<Tensor>, stmt: &Stmt, absent: &dyn Fn(&Access) -
             let consumer = residual(tensors, consumer, &|access| absent(access) || empty(access))?;
             let read = consumer.reads();
             match producer.and_then(|producer| keep_writes(producer, &|tensor| read.contains(&tensor))) {
-                Some(producer) => Some(Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) }),
+                Some(producer) => Some(match direct(tensors, &consumer, &producer) {
+                    Some(stmt) => stmt,
+                    None => Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) },
+                }),
                 None => Some(consumer),
             }
+        }
+    }
+}
+
+/// A producer whose workspace is nothing but copied into a result, as a statement of the result: if its loops come to the places in
+/// order, each once. So what is left of a sum of shifted operands where there is only one of them is appended as it is.
+///
+/// ```text
+/// where(forall(j, C(i,j) = w(j)), forall(d, forall(j, w(j) += [d == i - 4] * B(d,j))))
+///   ->  forall(d, forall(j, C(i,j) = [d == i - 4] * B(d,j)))
+/// ```
+fn direct(tensors: &Arena<Tensor>, consumer: &Stmt, producer: &Stmt) -> Option<Stmt> {
+    let ((places, copy), (loops, fill)) = (nest(consumer)?, nest(producer)?);
+    let ExprKind::Access(read) = &copy.rhs.kind else { return None };
+    let plain = [LevelKind::DENSE, LevelKind::COMPRESSED];
+    let target = &tensors[copy.lhs.tensor];
+    let is_appended = target.role == Role::Result
+        && target.format.map().is_none()
+        && target.format.levels().iter().all(|level| plain.contains(&level.kind))
+        && target.format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED);
+    let is_copy = copy.op == AssignOp::Set
+        && is_appended
+        && matches!(tensors[read.tensor].role, Role::Workspace(kind) if kind != WorkspaceKind::Scalar)
+        && fill.lhs.tensor == read.tensor
+        && fill.lhs.vars == read.vars
+        && places == read.vars
+        && matches!(fill.op, AssignOp::Reduce(monoid) if monoid.compared().is_none())
+        && fill.rhs.dtype == target.dtype;
+    let is_direct = is_copy && in_order(tensors, &fill.rhs, &loops, &places);
+    let assign = Assign { lhs: copy.lhs.clone(), op: AssignOp::Set, rhs: fill.rhs.clone() };
+    is_direct.then(|| Stmt::foralls(&loops, Stmt::Assign(assign)))
+}
+
+/// The loops around an assignment, if there is nothing else.
+fn nest(mut stmt: &Stmt) -> Option<(Vec<VarId>, &Assign)> {
+    let mut loops = Vec::new();
+    loop {
+        match stmt {
+            Stmt::Forall(var, body) => {
+                loops.push(*var);
+                stmt = body;
+            }
+            Stmt::Assign(assign) => return Some((loops, assign)),
+            _ => return None,
         }
     }
 }

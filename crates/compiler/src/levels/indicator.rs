@@ -25,6 +25,7 @@
 
 use std::rc::Rc;
 
+use lacunar_formats::DType;
 use lacunar_imp::{BinaryOp, Builder, CompareOp, ExprId, VarId};
 use lacunar_notation::{Equation, Inequality};
 
@@ -189,6 +190,23 @@ impl LevelCode for Interval {
         let at = self.term.moved(b, base, coordinate);
         let at = b.binary(BinaryOp::Max, at, begin);
         b.binary(BinaryOp::Min, at, end)
+    }
+
+    fn find(
+        &self,
+        b: &mut Builder,
+        parent: ExprId,
+        (begin, end): (ExprId, ExprId),
+        coordinate: ExprId,
+    ) -> (ExprId, ExprId) {
+        // Every coordinate of the interval has a position, which is computed: two comparisons say if it is one of them.
+        let base = self.term.base(b, parent);
+        let at = self.term.moved(b, base, coordinate);
+        let at = b.define("at", at);
+        let (reached, before) = (b.compare(CompareOp::Ge, at, begin), b.compare(CompareOp::Lt, at, end));
+        let inside = b.and(reached, before);
+        let count = b.cast(DType::I64, inside);
+        (at, b.add(at, count))
     }
 
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {

@@ -14,7 +14,7 @@ use lacunar_notation::{Access, AssignOp, Indicator, Role, TensorId, VarId};
 
 use super::scope::Scope;
 use super::{Lowerer, region};
-use crate::iterate::iterators::{AccessKey, Iterator};
+use crate::iterate::iterators::{AccessKey, Iterator, result_of};
 use crate::iterate::lattice::{Lattice, Point};
 use crate::iterate::position_space::replaced_by;
 
@@ -37,7 +37,7 @@ pub(super) fn writes_all(kernel: &Kernel, stmt: &Stmt, tensor: TensorId, vars: &
 /// True if `stmt` reaches the loop inside those over `vars` at every combination of their values.
 pub(super) fn reaches_all(kernel: &Kernel, stmt: &Stmt, vars: &[VarId]) -> bool {
     if vars.is_empty() {
-        return true;
+        return reaches_result(kernel, stmt);
     }
     match stmt {
         Stmt::Assign(_) => false,
@@ -45,6 +45,19 @@ pub(super) fn reaches_all(kernel: &Kernel, stmt: &Stmt, vars: &[VarId]) -> bool 
         Stmt::Sequence(stmts) => stmts.iter().any(|stmt| reaches_all(kernel, stmt, vars)),
         Stmt::Forall(var, body) => {
             vars.contains(var) && at_every(kernel, *var, body, |rest| reaches_all(kernel, rest, &drop(vars, *var)))
+        }
+    }
+}
+
+/// True if no loop over a summed variable stands before the next one over the result's, which might have nothing to visit.
+fn reaches_result(kernel: &Kernel, stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Assign(_) => true,
+        Stmt::Where { consumer, .. } => reaches_result(kernel, consumer),
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| reaches_result(kernel, stmt)),
+        Stmt::Forall(var, body) => {
+            result_of(kernel).is_none_or(|result| result.vars.contains(var))
+                || meets_one(kernel, *var, body) && reaches_result(kernel, body)
         }
     }
 }

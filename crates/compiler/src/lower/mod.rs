@@ -48,6 +48,7 @@ mod derive;
 mod interface;
 mod iter;
 mod loops;
+mod needed;
 mod nest;
 mod producers;
 mod region;

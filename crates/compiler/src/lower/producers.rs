@@ -18,7 +18,7 @@ use lacunar_notation::concrete::Stmt;
 use super::coverage::is_certain;
 use super::scope::Scope;
 use super::sinks::{bitmap, workspace};
-use super::{Lowerer, Written, statement};
+use super::{Lowerer, Written, needed, statement};
 use crate::iterate::position_space::original_loops;
 use crate::iterate::reading::{is_read_in_order, is_searched};
 
@@ -41,12 +41,17 @@ pub(super) fn lower(
     let is_filled = match filled.as_slice() {
         &[tensor] => {
             let is_searched = is_searched(cx.kernel, &reader, tensor);
-            bitmap::fill(cx, tensor, producer, is_searched, &mut inner)?
+            let is_ordered = is_read_in_order(cx.kernel, &reader, tensor);
+            bitmap::fill(cx, tensor, producer, (is_searched, is_ordered), &mut inner)?
         }
         _ => false,
     };
     if !is_filled {
-        statement(cx, producer, &inner)?;
+        let needed = match filled.as_slice() {
+            &[tensor] => needed::condition(cx, consumer, tensor, &inner)?,
+            _ => None,
+        };
+        cx.when_some(needed, |cx| statement(cx, producer, &inner))?;
         for &tensor in filled.iter().filter(|tensor| is_read_in_order(cx.kernel, &reader, **tensor)) {
             workspace::order(cx, tensor, &inner);
         }

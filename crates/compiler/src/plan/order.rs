@@ -109,6 +109,12 @@ impl Ties {
         })
     }
 
+    /// True if a variable is in several sets, of which one has other variables without loops.
+    fn is_shared(&self, var: VarId, order: &[VarId]) -> bool {
+        let open = |tied: &[VarId]| tied.iter().any(|own| *own != var && !order.contains(own));
+        self.0.iter().any(|(tied, _)| tied.contains(&var) && open(tied))
+    }
+
     /// An order that begins so, with the rest of the natural one.
     fn completed(&self, prefix: &[VarId], natural: &[VarId]) -> Vec<VarId> {
         let mut order = prefix.to_vec();
@@ -137,7 +143,8 @@ pub(super) fn ranked(
     for _ in 0..natural.len() {
         let mut next: Vec<(f64, Vec<VarId>)> = Vec::new();
         for (_, prefix) in &beam {
-            let determined = ties.determined(prefix);
+            // One that several sets have may come behind the others of these as well.
+            let determined = ties.determined(prefix).filter(|var| !ties.is_shared(*var, prefix));
             let is_next = |var: &&VarId| !prefix.contains(var) && determined.is_none_or(|only| only == **var);
             for &var in natural.iter().filter(is_next) {
                 let mut order = prefix.clone();

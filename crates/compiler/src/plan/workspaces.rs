@@ -6,10 +6,13 @@
 //! its consumer (for a dense result) or its producer
 //! visits every coordinate of its variables anyway,
 //! or it is as large as a dense result                dense
+//! order 1, filled once, with few values beside its
+//! dimension                                          sorted
 //! order 1, the dimension is not enormous, and its
 //! consumer takes coordinates as they come            indexed
 //! order 1, the dimension is not enormous, and it is
-//! cheap to say beforehand how much is added          bitmap
+//! cheap to say beforehand how much is added, unless
+//! it is filled once and begins with other than 0     bitmap
 //! order 1, and the dimension is not enormous         marked
 //! otherwise                                          sorted
 //! ```
@@ -18,11 +21,12 @@
 //! General Sparse Workspaces* (PLDI 2024), compare the kinds.
 
 use lacunar_formats::Format;
-use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{Expr, ExprKind, Role, TensorId, UnaryFn, VarId, WorkspaceKind};
 
 use crate::algebra::{Support, background, support};
 use crate::iterate::additions::counted_over;
+use crate::iterate::in_order::bounds_all;
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::{original_loops, replaced_by};
@@ -32,6 +36,10 @@ use crate::iterate::reading::is_read_as_it_comes;
 pub(super) const MARKED_LIMIT: u64 = 1 << 27;
 /// The most elements a dense workspace of known size may have.
 const DENSE_LIMIT: u64 = 1 << 28;
+
+/// A list that is sorted takes less than an array with a place for every coordinate, which is filled once, where it is so many
+/// times shorter: bringing in the array's memory takes a nanosecond for 4 coordinates, an entry of the list some 10.
+const SHORT: u64 = 32;
 
 /// Chooses the kind and format of every workspace of a kernel.
 pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
@@ -53,12 +61,12 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         let has_pairs = holds_pairs(kernel, tensor);
         let kind = if has_pairs || fits(DENSE_LIMIT) && (visited() && known() || is_whole_result(kernel, tensor)) {
             WorkspaceKind::Dense
-        } else if order == 1 && fits(MARKED_LIMIT) {
+        } else if order == 1 && fits(MARKED_LIMIT) && !is_short(kernel, tensor) {
             match ends(&kernel.stmt, tensor) {
                 Some((consumer, _)) if is_read_as_it_comes(kernel, &original_loops(kernel, consumer), tensor) => {
                     WorkspaceKind::Indexed
                 }
-                _ if is_counted(kernel, tensor) => WorkspaceKind::Bitmap,
+                _ if is_counted(kernel, tensor) && !is_filled_once(kernel, tensor) => WorkspaceKind::Bitmap,
                 _ => WorkspaceKind::Marked,
             }
         } else {
@@ -83,6 +91,34 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         };
         notes.push(format!("workspace `{}` is {how}", info.name));
     }
+}
+
+/// True if a workspace is filled once, and begins with values other than 0, which would be written for every coordinate before.
+fn is_filled_once(kernel: &Kernel, tensor: TensorId) -> bool {
+    let is_once = matches!(&kernel.stmt, Stmt::Where { producer, .. } if producer.writes().contains(&tensor));
+    is_once && !kernel.tensors[tensor].fill().is_zero()
+}
+
+/// True if a workspace is filled once, with so few values that a list of them is less work than its coordinates.
+fn is_short(kernel: &Kernel, tensor: TensorId) -> bool {
+    let (Some(size), Stmt::Where { producer, .. }) = (kernel.tensors[tensor].dims[0], &kernel.stmt) else {
+        return false;
+    };
+    let mut most: Option<u64> = Some(0);
+    producer.visit_assigns(&mut |assign| {
+        let own = if assign.lhs.tensor == tensor { most_added(kernel, assign) } else { None };
+        most = most.zip(own).and_then(|(sum, own)| sum.checked_add(own));
+    });
+    most.is_some_and(|most| most.saturating_mul(SHORT) <= size)
+}
+
+/// The most values that an assignment gives a workspace: those of an operand without which there are none, whose coordinates tell
+/// all variables.
+fn most_added(kernel: &Kernel, assign: &Assign) -> Option<u64> {
+    let accesses = assign.rhs.accesses();
+    let all = [assign.rhs.free_vars(), assign.lhs.vars.clone()].concat();
+    let bounds = accesses.iter().filter(|by| bounds_all(&kernel.tensors, &assign.rhs, by, &all));
+    bounds.filter_map(|by| kernel.tensors[by.tensor].nnz).min()
 }
 
 /// True if a workspace holds indices with the values that they are of.

@@ -16,7 +16,7 @@
 //! expression := term (('+' | '-') term)*
 //! term       := factor (('*' | '/') factor)*
 //! factor     := ('-' | '+') factor | primary
-//! primary    := number | 'true' | 'false' | access | '(' expression ')'
+//! primary    := number | 'inf' | 'true' | 'false' | access | '(' expression ')'
 //!             | function '(' expression (',' expression)* ')'
 //!             | 'sum' '(' variable (',' variable)* ',' expression ')'
 //!             | type '(' expression ')' | 'cast' '<' type '>' '(' expression ')'

@@ -467,6 +467,7 @@ impl<'a> Parser<'a> {
         let kind = match name.text.as_str() {
             "true" => ExprKind::Bool(true),
             "false" => ExprKind::Bool(false),
+            "inf" => ExprKind::Number(Number::Float(f64::INFINITY)),
             _ => ExprKind::Name(name.text),
         };
         node(kind, span, 1)

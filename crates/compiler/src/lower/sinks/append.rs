@@ -25,12 +25,13 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::Properties;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId};
 use lacunar_notation::concrete::Stmt;
-use lacunar_notation::{Expr, ExprKind, Role, TensorId, VarId};
+use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId, VarId};
 
 use super::checks::{fail_if, fail_unless_fits};
 use super::values::{add_to, clear_block};
 use super::{Addition, Checkpoint, Sink, given};
 use crate::algebra::{Support, choice, preserves_fill, support};
+use crate::iterate::in_order::bounds_all;
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::position_space::original_loops;
 use crate::levels::Slot;
@@ -364,7 +365,29 @@ fn most_assigned(
         }
     });
     let filled = filled.filter(|assign| preserves_fill(&cx.kernel.tensors, assign))?;
-    most_of(cx, append, &filled.rhs, vars, scope)
+    match most_told(cx, append, &filled.rhs, vars, scope) {
+        Some(most) => Some(most),
+        None => most_of(cx, append, &filled.rhs, vars, scope),
+    }
+}
+
+/// The number of values of an operand whose coordinates tell all of `vars`, not all of which are its own.
+fn most_told(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], scope: &Scope) -> Option<ExprId> {
+    let tensors = &cx.kernel.tensors;
+    let tells = |access: &&&Access| {
+        let tensor = &tensors[access.tensor];
+        let is_stored = tensor.role == Role::Input && tensor.format.map().is_none();
+        let is_sparse = tensor.format.levels().last().is_some_and(|level| {
+            let Properties { full, compact, shared, .. } = level.properties();
+            !full && compact && !shared
+        });
+        let is_own = vars.iter().all(|var| access.vars.contains(var));
+        is_stored && is_sparse && !is_own && bounds_all(tensors, expr, access, vars)
+    };
+    let accesses = expr.accesses();
+    let key = accesses.iter().find(tells).map(|access| AccessKey::from(*access))?;
+    let innermost = key.vars.len().checked_sub(1)?;
+    count_here(cx, append, &key, innermost, scope)
 }
 
 /// The number of combinations of `vars` at which an expression can differ from its background, if these are restricted to stored

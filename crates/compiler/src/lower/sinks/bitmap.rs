@@ -17,6 +17,8 @@
 //! otherwise                          marks and groups are set; groups are read, and marks of those set   grouped
 //! ```
 //!
+//! A consumer that only looks coordinates up (a mask's) needs no order: the list is taken as it comes, to take marks back.
+//!
 //! A row of a product thus costs nothing that is proportional to the dimension, and nothing is compared with anything.
 //!
 //! Paper: Gustavson 1978 (the dense array); a bit for each word of bits is the van Emde Boas layout of two levels.
@@ -57,6 +59,8 @@ pub(in crate::lower) struct Bitmap {
     filling: Filling,
     /// The consumer looks marks up, so that they stay until it ends.
     is_searched: bool,
+    /// The consumer goes through the coordinates in order.
+    is_ordered: bool,
 }
 
 /// How additions are noted: see the head of the file.
@@ -137,12 +141,14 @@ pub(super) fn declare(cx: &mut Lowerer<'_>, tensor: TensorId, var: VarId) -> (Wo
     let zero = cx.b.int(0);
     let count = cx.b.declare(&format!("{}_n", info.name), zero);
     let levels = list_levels(&[list], count);
-    let made = Bitmap { marks, groups, list, count, size, filling: Filling::Grouped, is_searched: false };
+    let made =
+        Bitmap { marks, groups, list, count, size, filling: Filling::Grouped, is_searched: false, is_ordered: true };
     (Workspace::Bitmap(made), TensorCode { levels, values: Some(values) })
 }
 
 /// Emits the producer of a workspace, with all that follows from how much it adds; the coordinates are on the list afterwards, in
-/// order. `is_searched` says that the consumer looks them up as well. False if the workspace is no bitmap.
+/// order. `is_searched` says that the consumer looks them up as well; one that does nothing else (`is_ordered`) takes them on the list
+/// as they come, as it is there only to take marks back. False if the workspace is no bitmap.
 ///
 /// # Errors
 /// A place is not known.
@@ -150,12 +156,17 @@ pub(in crate::lower) fn fill(
     cx: &mut Lowerer<'_>,
     tensor: TensorId,
     producer: &Stmt,
-    is_searched: bool,
+    (is_searched, is_ordered): (bool, bool),
     scope: &mut Scope,
 ) -> Result<bool, Diagnostic> {
     let Some(found) = bitmap(tensor, scope) else { return Ok(false) };
-    let made = Bitmap { is_searched, ..found };
+    let made = Bitmap { is_searched, is_ordered, ..found };
     scope.know(Fact::Sink(tensor, Rc::new(Workspace::Bitmap(made))));
+    if is_searched && !is_ordered {
+        let name = cx.name(tensor);
+        cx.say(scope, &format!("{name}: listed as they come"));
+        return fill_so(cx, tensor, producer, &made, (Filling::Listed, None), scope).map(|()| true);
+    }
     let Some(var) = counted_over(cx.kernel, producer, tensor) else {
         return fill_so(cx, tensor, producer, &made, (Filling::Grouped, None), scope).map(|()| true);
     };
@@ -217,6 +228,7 @@ fn fill_so(
 /// Makes the list of the coordinates that were added to, which lie in an interval.
 fn read(cx: &mut Lowerer<'_>, of: &Bitmap, (first, end): Interval) {
     match of.filling {
+        Filling::Listed if !of.is_ordered => {}
         Filling::Listed => {
             let n = cx.b.var(of.count);
             let args = vec![Arg::Array(of.list), Arg::Scalar(n), Arg::Array(of.marks), Arg::Scalar(of.size)];

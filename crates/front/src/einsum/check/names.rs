@@ -564,6 +564,7 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
 fn reserved(name: &str) -> Option<&'static str> {
     match name {
         "true" | "false" => Some("a truth value"),
+        "inf" => Some("infinity"),
         _ if Monoid::parse(name).is_some() => Some("a reduction over index variables"),
         _ if Function::parse(name).is_some() => Some("a function"),
         _ if DType::parse(name).is_some() => Some("an element type"),

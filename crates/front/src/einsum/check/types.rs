@@ -513,7 +513,7 @@ impl Weak {
             }
             number if dtype.is_float() => {
                 let value = number.float();
-                let fits = dtype.part() == DType::F64 || (value as f32).is_finite();
+                let fits = dtype.part() == DType::F64 || value.is_infinite() || (value as f32).is_finite();
                 fits.then_some(Literal::Float(value))
             }
             _ => None,
