@@ -16,6 +16,7 @@ pub mod program;
 pub mod provenance;
 pub mod schedule;
 pub mod stored;
+pub mod structure;
 
 pub use gather::{Gather, Source};
 pub use index::{
@@ -27,3 +28,4 @@ pub use monoid::Monoid;
 pub use operator::Operator;
 pub use ops::{BinaryFn, Function, UnaryFn};
 pub use program::{Action, Condition};
+pub use structure::Structure;
