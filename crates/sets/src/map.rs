@@ -107,6 +107,12 @@ impl Map {
         (self.pieces.len() <= Set::MOST_PIECES).then_some(())
     }
 
+    /// Adds a piece none of whose points has a target yet, which is not looked after.
+    pub fn add_apart(&mut self, piece: MapPiece) -> Option<()> {
+        self.pieces.extend(piece.simplified());
+        (self.pieces.len() <= Set::MOST_PIECES).then_some(())
+    }
+
     /// The names of parameters and dimensions of its points.
     pub fn space(&self) -> &Space {
         &self.space
@@ -190,15 +196,7 @@ impl Map {
         let mut map = Map::empty(self.space.clone(), next.target.clone());
         for first in &self.pieces {
             for second in &next.pieces {
-                let columns = first.columns();
-                // The divisions of the second come to forms over the first's columns, as its constraints do.
-                let mut domain = second.domain.pulled(&first.domain, &columns)?;
-                let mut forms = columns;
-                for div in second.domain.divs() {
-                    let numerator = div.numerator.mapped(&forms)?;
-                    forms.push(domain.floor(&numerator, div.denominator)?);
-                }
-                let target = second.target.iter().map(|form| form.mapped(&forms)).collect::<Option<Vec<_>>>()?;
+                let (domain, target) = second.pulled(&first.domain, &first.columns())?;
                 map.add(MapPiece { domain, target, coefficient: first.coefficient.times(second.coefficient)? })?;
             }
         }
@@ -244,16 +242,30 @@ impl Map {
 }
 
 impl MapPiece {
-    /// The points of both domains, and the target of the other over their columns; those of this one keep their numbers.
-    pub fn beside(&self, other: &MapPiece) -> Option<(Piece, Vec<Affine>)> {
-        let mut forms: Vec<Affine> = (0..self.domain.outer()).map(Affine::variable).collect();
-        let mut domain = self.domain.intersect(&other.domain)?;
-        for div in other.domain.divs() {
+    /// The points of `onto` at which `columns` come to a point of this domain, as [`Piece::pulled`], and the target there.
+    ///
+    /// ```
+    /// use lacunar_sets::{Affine, Map, Piece};
+    /// let next: Map = "{ [i] -> [i + 1] : i >= 0 }".parse().unwrap();
+    /// let (domain, target) = next.pieces()[0].pulled(&Piece::universe(0, 2), &[Affine::variable(1)]).unwrap();
+    /// assert_eq!(domain.contains(&[], &[-7, 3]), Some(true));
+    /// assert_eq!(target, [Affine::new([0, 1], 1)]);
+    /// ```
+    pub fn pulled(&self, onto: &Piece, columns: &[Affine]) -> Option<(Piece, Vec<Affine>)> {
+        let mut domain = self.domain.pulled(onto, columns)?;
+        let mut forms = columns.to_vec();
+        for div in self.domain.divs() {
             let numerator = div.numerator.mapped(&forms)?;
             forms.push(domain.floor(&numerator, div.denominator)?);
         }
-        let target = other.target.iter().map(|form| form.mapped(&forms)).collect::<Option<Vec<_>>>()?;
+        let target = self.target.iter().map(|form| form.mapped(&forms)).collect::<Option<Vec<_>>>()?;
         Some((domain, target))
+    }
+
+    /// The points of both domains, and the target of the other over their columns; those of this one keep their numbers.
+    pub fn beside(&self, other: &MapPiece) -> Option<(Piece, Vec<Affine>)> {
+        let columns: Vec<Affine> = (0..self.domain.outer()).map(Affine::variable).collect();
+        other.pulled(&self.domain, &columns)
     }
 
     /// The targets.
@@ -261,15 +273,10 @@ impl MapPiece {
         // Points and targets beside each other, of which the points go.
         let (params, dims, order) = (self.domain.params(), self.domain.dims(), self.target.len());
         let identity: Vec<Affine> = (0..self.domain.outer()).map(Affine::variable).collect();
-        let mut joint = self.domain.pulled(&Piece::universe(params, dims + order), &identity)?;
-        let mut forms = identity;
-        for div in self.domain.divs() {
-            let numerator = div.numerator.mapped(&forms)?;
-            forms.push(joint.floor(&numerator, div.denominator)?);
-        }
-        for (place, form) in self.target.iter().enumerate() {
+        let (mut joint, target) = self.pulled(&Piece::universe(params, dims + order), &identity)?;
+        for (place, form) in target.iter().enumerate() {
             let column = joint.column(dims + place);
-            joint.equal(form.mapped(&forms)?.minus(&Affine::variable(column))?);
+            joint.equal(form.minus(&Affine::variable(column))?);
         }
         joint.project_out(&(0..dims).collect::<Vec<usize>>())
     }

@@ -380,7 +380,7 @@ mod tests {
                 let row = (i + j - (n - 1)).max(0);
                 plain(vec![row, i + j - row])
             }),
-            ("circulant", &[], true, |_, n, i, j| plain(vec![0, (j - i).rem_euclid(n)])),
+            ("circulant", &[], true, |_, n, i, j| plain(vec![0, (j - i).rem_euclid(n.max(1))])),
             ("block_diagonal", &[2], false, |_, _, i, j| only(i / 2 == j / 2, i, j)),
             ("persymmetric", &[], true, |_, n, i, j| {
                 plain(if i + j < n { vec![i, j] } else { vec![n - 1 - j, n - 1 - i] })
