@@ -59,4 +59,4 @@ pub use map::{Map, MapPiece, Target};
 pub use piece::{Constraint, Div, Piece, Relation};
 pub use polynomial::Polynomial;
 pub use set::{Set, Space};
-pub use text::{Expression, Formula, TextError, print_form};
+pub use text::{Comparison, Expression, Formula, TextError, print_form};

@@ -24,7 +24,7 @@ use std::fmt;
 
 use lacunar_base::Span;
 
-pub use parser::{Expression, Formula};
+pub use parser::{Comparison, Expression, Formula};
 pub use print::form as print_form;
 
 /// A mistake in a text, and its place.

@@ -2,7 +2,7 @@
 //!
 //! An access `A(i,i)` with a variable in two places has the points of the diagonal; a point whose target does not lie there is its own.
 
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Kind};
 use lacunar_notation::{Access, Expr, ExprKind, Indicator, Literal, Role, Structure};
 use lacunar_sets::{Affine, Coefficient, Map, MapPiece, Set};
 
@@ -90,14 +90,14 @@ fn structured(context: &Context<'_>, access: &Access, structure: &Structure, dty
     Closed::new(vars, support.coalesced(), map.restricted(&whole(context, &general.vars)?)?)
 }
 
-/// A coefficient as values of a type have it: real numbers are their own conjugates, and truth values have no sign.
+/// A coefficient as values of a type have it: real numbers are their own conjugates, and truth values and natural numbers have no sign.
 fn usable(coefficient: Coefficient, dtype: DType) -> Option<Coefficient> {
     let number = Coefficient::new(coefficient.numerator(), coefficient.denominator(), false)?;
     match dtype {
         _ if dtype.is_complex() => Some(coefficient),
         _ if dtype.is_float() || number.is_one() => Some(number),
-        DType::Bool | DType::Pattern => None,
         // An integer times a fraction would be rounded.
-        _ => (number.denominator() == 1).then_some(number),
+        _ if dtype.kind() == Kind::Signed => (number.denominator() == 1).then_some(number),
+        _ => None,
     }
 }
