@@ -28,13 +28,20 @@ struct Case {
 
 impl Case {
     /// A program over matrices, with sizes of variables, and the structures of some tensors.
-    fn new(text: &str, sizes: &[(&str, u64)], structure: impl Fn(&str, usize) -> Option<Structure>, seed: u64) -> Option<Case> {
+    fn new(
+        text: &str,
+        sizes: &[(&str, u64)],
+        structure: impl Fn(&str, usize) -> Option<Structure>,
+        seed: u64,
+    ) -> Option<Case> {
         let used: Vec<String> = text.split(|c: char| !c.is_alphanumeric()).map(str::to_string).collect();
         let mut known = Declarations::new();
         for (var, size) in sizes.iter().filter(|(var, _)| used.iter().any(|word| word == var)) {
             known = known.size(*var, *size);
         }
-        for tensor in ["A", "B", "S", "T", "v", "w", "c", "C"].iter().filter(|name| used.iter().any(|word| word == *name)) {
+        for tensor in
+            ["A", "B", "S", "T", "v", "w", "c", "C"].iter().filter(|name| used.iter().any(|word| word == *name))
+        {
             known = known.dtype(*tensor, DType::C128);
         }
         let mut program = check(text, &known).ok()?;
@@ -63,7 +70,8 @@ impl Case {
                 }
             }
             for point in points(&dims) {
-                if let Some((target, coefficient)) = known.as_ref().and_then(|known| known.element(&params, &point).flatten())
+                if let Some((target, coefficient)) =
+                    known.as_ref().and_then(|known| known.element(&params, &point).flatten())
                     && target != point
                 {
                     own.insert(point, scaled(own[&target], coefficient));
@@ -92,8 +100,12 @@ impl Case {
                 }
                 self.values[&access.tensor].get(&point).copied().unwrap_or((0, 0))
             }
-            ExprKind::Unary(UnaryFn::Neg, inner) => scaled(self.value(inner, at), Coefficient::new(-1, 1, false).unwrap()),
-            ExprKind::Unary(UnaryFn::Conj, inner) => scaled(self.value(inner, at), Coefficient::new(1, 1, true).unwrap()),
+            ExprKind::Unary(UnaryFn::Neg, inner) => {
+                scaled(self.value(inner, at), Coefficient::new(-1, 1, false).unwrap())
+            }
+            ExprKind::Unary(UnaryFn::Conj, inner) => {
+                scaled(self.value(inner, at), Coefficient::new(1, 1, true).unwrap())
+            }
             ExprKind::Unary(UnaryFn::Prune, inner) | ExprKind::Cast(inner) => self.value(inner, at),
             ExprKind::Binary(function, a, b) => {
                 let (a, b) = (self.value(a, at), self.value(b, at));
@@ -126,7 +138,8 @@ impl Case {
     /// The values of an inferred structure's parameters.
     fn params(&self, found: &Structure) -> Vec<i64> {
         let value = |name: &String| {
-            let var = name.strip_prefix("n_").and_then(|name| self.program.vars.iter().find(|(_, var)| var.name == name));
+            let var =
+                name.strip_prefix("n_").and_then(|name| self.program.vars.iter().find(|(_, var)| var.name == name));
             var.map_or(2, |(var, _)| self.sizes[&var])
         };
         found.space().params.iter().map(value).collect()
@@ -274,7 +287,10 @@ fn random_programs() {
         redundant += usize::from(follows > 0);
     }
     assert!(tried * 3 > count, "only {tried} of {count} programs are valid");
-    assert!(smaller * 8 > tried as usize && redundant * 12 > tried as usize, "{tried}: {smaller} smaller, {redundant} redundant");
+    assert!(
+        smaller * 8 > tried as usize && redundant * 12 > tried as usize,
+        "{tried}: {smaller} smaller, {redundant} redundant"
+    );
 }
 
 /// What is to be found: a program, structures of its inputs, and the name of the result's.
@@ -414,6 +430,7 @@ fn supports_know_parameters() {
     let case = Case::new("C(i,j) = A(j,i)", &sizes, |_, _| Some(band.clone()), 1).unwrap();
     let found = case.infer().unwrap();
     assert_eq!(found.space().params, ["n_i", "n_j", "w"]);
-    let expected = "[m, n, w] -> { [i, j] : 0 <= i < m and 0 <= j < n and i - w <= j <= i + w }".parse::<Set>().unwrap();
+    let expected =
+        "[m, n, w] -> { [i, j] : 0 <= i < m and 0 <= j < n and i - w <= j <= i + w }".parse::<Set>().unwrap();
     assert_eq!(found.unique().equals(&expected), Answer::Yes);
 }

@@ -145,7 +145,8 @@ fn flag(case: &mut Case, line: &str) -> Result<(), Failed> {
         }
         "-p" => structure::parse(value).and_then(|(name, spec)| {
             let program = check(&case.source, &Declarations::new()).unwrap_or_default();
-            let order = program.tensors.iter().find(|(_, tensor)| tensor.name == name).map_or(0, |(_, tensor)| tensor.order());
+            let order =
+                program.tensors.iter().find(|(_, tensor)| tensor.name == name).map_or(0, |(_, tensor)| tensor.order());
             spec.resolve(order).map(|_| declarations)
         }),
         "stur" => {
@@ -167,9 +168,16 @@ fn flag(case: &mut Case, line: &str) -> Result<(), Failed> {
 fn codes(root: &Path, names: &[String]) -> Result<(), Failed> {
     let mut used = BTreeSet::new();
     let sources = root.join("crates/front/src");
-    let mut files = ["options/error.rs", "schedule/error.rs", "concrete/error.rs", "structure/error.rs", "stur/error.rs", "words.rs"]
-        .map(|file| sources.join(file))
-        .to_vec();
+    let mut files = [
+        "options/error.rs",
+        "schedule/error.rs",
+        "concrete/error.rs",
+        "structure/error.rs",
+        "stur/error.rs",
+        "words.rs",
+    ]
+    .map(|file| sources.join(file))
+    .to_vec();
     for entry in fs::read_dir(sources.join("einsum/error"))? {
         files.push(entry?.path());
     }

@@ -24,10 +24,8 @@ pub(super) fn of(relation: &Relation, space: &Space, context: Piece) -> Result<O
     let coefficient = relation.coefficient;
     let is_unit = coefficient.numerator().abs() == 1 && coefficient.denominator() == 1;
     let wrong = || Error::Coefficient { span: relation.span, text: format!("the factor {coefficient}") };
-    let kind = kind(relation, space, &identity).ok_or(Error::Relation {
-        span: relation.span,
-        what: "a relation whose elements can't be followed",
-    })?;
+    let kind = kind(relation, space, &identity)
+        .ok_or(Error::Relation { span: relation.span, what: "a relation whose elements can't be followed" })?;
     match kind {
         Kind::Back if !is_unit => Err(wrong()),
         Kind::Stays | Kind::Distance(_) if !coefficient.is_one() => Err(wrong()),
@@ -58,6 +56,10 @@ fn kind(relation: &Relation, space: &Space, identity: &[Affine]) -> Option<Kind>
         let difference = form.minus(own)?;
         difference.is_constant().then_some(difference.offset())
     });
+    let distance = distance.collect::<Option<Vec<i64>>>()?;
+    // There and back is the same line: it is followed so that the first coordinate that changes goes down.
+    let leads_up = distance.iter().find(|&&step| step != 0).is_some_and(|&step| step > 0);
+    let distance = distance.into_iter().map(|step| if leads_up { Some(step) } else { step.checked_neg() });
     distance.collect::<Option<Vec<i64>>>().map(Kind::Distance)
 }
 

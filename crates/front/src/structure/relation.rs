@@ -40,7 +40,9 @@ impl Relation {
     pub fn parse(part: Part<'_>, tensor: &str, space: &Space) -> Result<Relation, Error> {
         let wrong = |what| Error::Relation { span: part.span(), what };
         let sides = part.split('=');
-        let [left, right] = sides.as_slice() else { return Err(wrong("a relation has two sides with `=` between them")) };
+        let [left, right] = sides.as_slice() else {
+            return Err(wrong("a relation has two sides with `=` between them"));
+        };
         let (left, right) = (Side::parse(*left, tensor, space)?, Side::parse(*right, tensor, space)?);
         let identity: Vec<Affine> =
             (0..space.dims.len()).map(|dim| Affine::variable(space.params.len() + dim)).collect();
@@ -78,7 +80,8 @@ impl Side {
         let text = if number.is_empty() { text } else { text.strip_prefix('*').unwrap_or(text).trim_start() };
         let (conjugate, text) = match text.strip_prefix("conj").map(str::trim_start) {
             Some(rest) if rest.starts_with('(') && tensor != "conj" => {
-                let inside = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or_else(|| wrong(form))?;
+                let inside =
+                    rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or_else(|| wrong(form))?;
                 (true, inside.trim())
             }
             _ => (false, text),
@@ -87,7 +90,8 @@ impl Side {
         let indices = indices.and_then(|rest| rest.strip_suffix(')')).ok_or_else(|| wrong(form))?;
         // Before the tensor's name stand only signs, digits and `conj(`.
         let name = if conjugate { part.text.find("conj").map_or(0, |at| at + "conj".len()) } else { 0 };
-        let open = part.text[name..].find(tensor).and_then(|at| part.text[name + at..].find('(').map(|open| name + at + open));
+        let open =
+            part.text[name..].find(tensor).and_then(|at| part.text[name + at..].find('(').map(|open| name + at + open));
         let start = part.start + open.map_or(0, |open| open + 1);
         let parts = Part::new(indices, start).split(',');
         if parts.len() != space.dims.len() {

@@ -48,7 +48,8 @@ pub(super) fn read(head: Part<'_>, value: Part<'_>) -> Result<(String, Structure
 fn access(head: Part<'_>) -> Result<(&str, Vec<String>), Error> {
     let wrong = |what| Error::Head { span: head.span(), what };
     let inside = head.text.split_once('(').and_then(|(name, rest)| Some((name.trim_end(), rest.strip_suffix(')')?)));
-    let (name, dims) = inside.filter(|(name, _)| is_name(name)).ok_or_else(|| wrong("expected a tensor with its dimensions"))?;
+    let (name, dims) =
+        inside.filter(|(name, _)| is_name(name)).ok_or_else(|| wrong("expected a tensor with its dimensions"))?;
     let mut found: Vec<String> = Vec::new();
     for part in dims.split(',').map(str::trim) {
         if !is_name(part) || ["and", "or", "not", "mod", "exists", "floor", "ceil", "true", "false"].contains(&part) {

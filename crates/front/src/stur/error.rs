@@ -54,9 +54,11 @@ impl Error {
                     .label(span, "a term of a redundancy map")
                     .hint(format!("say it by an equation of the point's indices, e.g. `({name} = i)`"))
             }
-            Error::Coefficient { span } => Diagnostic::error("E1526", "a coefficient that is no fraction of whole numbers")
-                .label(span, "this number")
-                .hint("write a whole number, `2^-1`, or a decimal of few digits"),
+            Error::Coefficient { span } => {
+                Diagnostic::error("E1526", "a coefficient that is no fraction of whole numbers")
+                    .label(span, "this number")
+                    .hint("write a whole number, `2^-1`, or a decimal of few digits")
+            }
             Error::Values { span, tensor } => {
                 Diagnostic::error("E1527", format!("values of `{tensor}` in a rule for a set"))
                     .label(span, "values")

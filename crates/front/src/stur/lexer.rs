@@ -39,7 +39,11 @@ pub(super) fn lex(line: &str, start: usize) -> Result<Vec<(Token, Span)>, Error>
             (Token::Sign(sign), sign.len())
         } else {
             let span = Span::new(start + at, start + at + next.len_utf8());
-            return Err(Error::Syntax { span, found: format!("`{}`", next.escape_debug()), expected: "a rule".to_string() });
+            return Err(Error::Syntax {
+                span,
+                found: format!("`{}`", next.escape_debug()),
+                expected: "a rule".to_string(),
+            });
         };
         tokens.push((token, Span::new(start + at, start + at + length)));
         at += length;

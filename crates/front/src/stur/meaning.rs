@@ -114,7 +114,9 @@ impl Program {
                 Factor::Comparison { condition, .. } => {
                     set = set.intersect(&condition.set(&inner).map_err(Error::Condition)?).ok_or_else(too_hard)?;
                 }
-                Factor::Access(access) => set = set.intersect(&self.access(access, &inner, sets)?).ok_or_else(too_hard)?,
+                Factor::Access(access) => {
+                    set = set.intersect(&self.access(access, &inner, sets)?).ok_or_else(too_hard)?
+                }
                 Factor::Number { text, inverse, span } => {
                     let number = fraction(text, *inverse).ok_or(Error::Coefficient { span: *span })?;
                     coefficient = coefficient.times(number).ok_or(Error::Coefficient { span: *span })?;
@@ -239,7 +241,8 @@ fn flattened(terms: &[Term]) -> Vec<Term> {
 /// The size of a dimension: what its upper bound says.
 fn size(dimensions: &Piece, dim: usize) -> Option<Affine> {
     let column = dimensions.column(dim);
-    let is_bound = |form: &&Affine| form.factor(column) == -1 && form.without(column).factors().len() <= dimensions.params();
+    let is_bound =
+        |form: &&Affine| form.factor(column) == -1 && form.without(column).factors().len() <= dimensions.params();
     dimensions.inequalities().iter().find(is_bound)?.without(column).shifted(1)
 }
 
@@ -247,9 +250,11 @@ fn size(dimensions: &Piece, dim: usize) -> Option<Affine> {
 fn names(head: &Access) -> Result<Vec<String>, Error> {
     let name = |index: &Index| match index {
         Index::Name(name, _) => Ok(name.clone()),
-        Index::Number(_, span) => {
-            Err(Error::Syntax { span: *span, found: "a number".to_string(), expected: "a name in the head of a set".to_string() })
-        }
+        Index::Number(_, span) => Err(Error::Syntax {
+            span: *span,
+            found: "a number".to_string(),
+            expected: "a name in the head of a set".to_string(),
+        }),
     };
     head.indices.iter().map(name).collect()
 }
@@ -268,5 +273,9 @@ fn fraction(text: &str, inverse: bool) -> Option<Coefficient> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let denominator = 10_i64.checked_pow(u32::try_from(decimals.len()).ok()?)?;
     let numerator: i64 = format!("{whole}{decimals}").parse().ok()?;
-    if inverse { Coefficient::new(denominator, numerator, false) } else { Coefficient::new(numerator, denominator, false) }
+    if inverse {
+        Coefficient::new(denominator, numerator, false)
+    } else {
+        Coefficient::new(numerator, denominator, false)
+    }
 }

@@ -81,7 +81,9 @@ impl Term {
                     Index::Name(name, _) => Some(name.as_str()),
                     Index::Number(..) => None,
                 })),
-                Factor::Comparison { condition, .. } => names.extend(condition.names().into_iter().map(|(name, _)| name)),
+                Factor::Comparison { condition, .. } => {
+                    names.extend(condition.names().into_iter().map(|(name, _)| name))
+                }
                 Factor::Number { .. } => {}
                 Factor::Sum(terms) => names.extend(terms.iter().flat_map(Term::names)),
             }

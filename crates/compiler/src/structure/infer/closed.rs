@@ -95,7 +95,8 @@ impl Closed {
     pub fn arranged(&self, space: &Space, params: Vec<Affine>, vars: &[VarId]) -> Option<(Set, Map)> {
         let offset = space.params.len();
         let place = |var: &VarId| vars.iter().position(|other| other == var).map(|dim| Affine::variable(offset + dim));
-        let columns = params.into_iter().map(Some).chain(self.vars.iter().map(place)).collect::<Option<Vec<Affine>>>()?;
+        let columns =
+            params.into_iter().map(Some).chain(self.vars.iter().map(place)).collect::<Option<Vec<Affine>>>()?;
         let support = self.support.preimage(space.clone(), &columns)?;
         let mut map = Map::empty(space.clone(), space.dims.clone());
         for piece in self.map.pieces() {

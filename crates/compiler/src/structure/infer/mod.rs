@@ -169,7 +169,8 @@ impl<'a> Context<'a> {
                 context.equal(Affine::variable(first).minus(&Affine::variable(dim))?);
             }
         }
-        let params = (0..self.params.len()).map(|param| place(param).map(Affine::variable)).collect::<Option<Vec<_>>>()?;
+        let params =
+            (0..self.params.len()).map(|param| place(param).map(Affine::variable)).collect::<Option<Vec<_>>>()?;
         let (support, map) = closed.arranged(&space, params, vars)?;
         let whole = lacunar_notation::structure::bounds(&space, &context)?;
         Structure::from_closed(&support.intersect(&whole)?, &map.restricted(&whole)?, &context)

@@ -56,7 +56,19 @@ fn keeps_zero(function: BinaryFn) -> bool {
     use BinaryFn as B;
     matches!(
         function,
-        B::Add | B::Sub | B::Mul | B::Div | B::IntDiv | B::Rem | B::Min | B::Max | B::And | B::Or | B::Xor | B::Any | B::Ne
+        B::Add
+            | B::Sub
+            | B::Mul
+            | B::Div
+            | B::IntDiv
+            | B::Rem
+            | B::Min
+            | B::Max
+            | B::And
+            | B::Or
+            | B::Xor
+            | B::Any
+            | B::Ne
             | B::Lt
             | B::Gt
     )

@@ -76,7 +76,8 @@ impl<'a> Group<'a> {
         let factors: Vec<Factor<'a>> = operands.iter().filter_map(|operand| factor(operand)).collect();
         let factors: Vec<Factor<'a>> = factors.into_iter().filter(|factor| factor.access.tensor == tensor).collect();
         let (leader, others) = factors.split_first()?;
-        let is_shared = |dim: &usize| others.iter().all(|other| other.access.vars.get(*dim) == leader.access.vars.get(*dim));
+        let is_shared =
+            |dim: &usize| others.iter().all(|other| other.access.vars.get(*dim) == leader.access.vars.get(*dim));
         let (shared, own): (Vec<usize>, Vec<usize>) = (0..leader.access.vars.len()).partition(is_shared);
         let mut seen: Vec<VarId> = shared.iter().map(|&dim| leader.access.vars[dim]).collect();
         let shared_count = seen.len();
@@ -92,10 +93,12 @@ impl<'a> Group<'a> {
 
     /// The closed map of the product.
     fn sorted(&self, context: &Context<'_>) -> Option<Closed> {
-        let closed: Vec<Closed> = self.factors.iter().map(|factor| context.infer(factor.expr)).collect::<Option<_>>()?;
+        let closed: Vec<Closed> =
+            self.factors.iter().map(|factor| context.infer(factor.expr)).collect::<Option<_>>()?;
         let vars = closed.iter().fold(Vec::new(), |vars, closed| together(&vars, &closed.vars));
         let orders = orders(self.factors.len());
-        let combinations = closed.iter().try_fold(orders.len(), |all, closed| all.checked_mul(closed.map.pieces().len()))?;
+        let combinations =
+            closed.iter().try_fold(orders.len(), |all, closed| all.checked_mul(closed.map.pieces().len()))?;
         if combinations > MOST_COMBINATIONS {
             return None;
         }

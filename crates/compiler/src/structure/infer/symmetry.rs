@@ -93,13 +93,7 @@ fn key(expr: &Expr, rename: &impl Fn(VarId) -> VarId, negative: bool, conjugate:
 }
 
 /// Adds the terms of a sum, each with its sign.
-fn add_terms(
-    expr: &Expr,
-    rename: &impl Fn(VarId) -> VarId,
-    negative: bool,
-    conjugate: bool,
-    terms: &mut Vec<String>,
-) {
+fn add_terms(expr: &Expr, rename: &impl Fn(VarId) -> VarId, negative: bool, conjugate: bool, terms: &mut Vec<String>) {
     match &expr.kind {
         ExprKind::Binary(function @ (BinaryFn::Add | BinaryFn::Sub), a, b) => {
             add_terms(a, rename, negative, conjugate, terms);
