@@ -3,6 +3,8 @@
 //! An element outside of the inferred support has to be 0; one that follows from another has to be that times the coefficient; and
 //! the other has to be unique. Values are small complex integers, so that every sum is exact. Tables beside hold what is to be found.
 
+#![allow(clippy::unwrap_used)] // A failure is what a test is for.
+
 use std::collections::BTreeMap;
 
 use lacunar_base::random::{Draw, SplitMix};
@@ -10,9 +12,7 @@ use lacunar_compiler::{reduction, structure::infer};
 use lacunar_formats::DType;
 use lacunar_front::{Declarations, check};
 use lacunar_notation::structure::Named;
-use lacunar_notation::{
-    Assignment, BinaryFn, Expr, ExprKind, Literal, Monoid, Program, Structure, TensorId, UnaryFn, VarId,
-};
+use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, Literal, Program, Structure, TensorId, UnaryFn, VarId};
 use lacunar_sets::{Answer, Coefficient, Formula, Piece, Set, Space};
 
 type Complex = (i128, i128);
@@ -34,6 +34,16 @@ impl Case {
         structure: impl Fn(&str, usize) -> Option<Structure>,
         seed: u64,
     ) -> Option<Case> {
+        Case::typed(DType::C128, text, sizes, structure, seed)
+    }
+
+    fn typed(
+        dtype: DType,
+        text: &str,
+        sizes: &[(&str, u64)],
+        structure: impl Fn(&str, usize) -> Option<Structure>,
+        seed: u64,
+    ) -> Option<Case> {
         let used: Vec<String> = text.split(|c: char| !c.is_alphanumeric()).map(str::to_string).collect();
         let mut known = Declarations::new();
         for (var, size) in sizes.iter().filter(|(var, _)| used.iter().any(|word| word == var)) {
@@ -42,7 +52,7 @@ impl Case {
         for tensor in
             ["A", "B", "S", "T", "v", "w", "c", "C"].iter().filter(|name| used.iter().any(|word| word == *name))
         {
-            known = known.dtype(*tensor, DType::C128);
+            known = known.dtype(*tensor, dtype);
         }
         let mut program = check(text, &known).ok()?;
         let statement = reduction::make_explicit(&program.statements[0].clone(), &mut program.vars);
@@ -58,7 +68,10 @@ impl Case {
             }
             let mut own: BTreeMap<Vec<i64>, Complex> = BTreeMap::new();
             for point in points(&dims) {
-                let value = (1 + random.below(9) as i128, random.below(9) as i128 - 4);
+                let value = match dtype {
+                    DType::C128 => (1 + random.below(9) as i128, random.below(9) as i128 - 4),
+                    _ => (random.below(9) as i128 - 4, 0),
+                };
                 let element = known.as_ref().map_or(Some((point.clone(), Coefficient::ONE)), |known| {
                     known.element(&params, &point).expect("small numbers fit")
                 });
@@ -113,19 +126,43 @@ impl Case {
                     BinaryFn::Add => (a.0 + b.0, a.1 + b.1),
                     BinaryFn::Sub => (a.0 - b.0, a.1 - b.1),
                     BinaryFn::Mul => (a.0 * b.0 - a.1 * b.1, a.0 * b.1 + a.1 * b.0),
+                    BinaryFn::Min => a.min(b),
+                    BinaryFn::Max => a.max(b),
+                    BinaryFn::Lt => (i128::from(a < b), 0),
+                    BinaryFn::Ge => (i128::from(a >= b), 0),
                     other => panic!("{other:?} is not drawn"),
                 }
             }
+            ExprKind::Unary(function, inner) => {
+                let (value, _) = self.value(inner, at);
+                match function {
+                    UnaryFn::Abs => (value.abs(), 0),
+                    UnaryFn::Sign => (value.signum(), 0),
+                    UnaryFn::Square => (value * value, 0),
+                    other => panic!("{other:?} is not drawn"),
+                }
+            }
+            ExprKind::Select(parts) => {
+                let holds = self.value(&parts[0], at).0 != 0;
+                self.value(&parts[if holds { 1 } else { 2 }], at)
+            }
             ExprKind::Reduce(monoid, vars, term) => {
-                assert_eq!(*monoid, Monoid::SUM);
+                let function = monoid.function();
                 let dims: Vec<i64> = vars.iter().map(|var| self.sizes[var]).collect();
-                points(&dims).fold((0, 0), |sum, point| {
+                let mut each = Vec::new();
+                for point in points(&dims) {
                     vars.iter().zip(&point).for_each(|(var, value)| {
                         at.insert(*var, *value);
                     });
-                    let value = self.value(term, at);
-                    (sum.0 + value.0, sum.1 + value.1)
-                })
+                    each.push(self.value(term, at));
+                }
+                let joined = each.into_iter().reduce(|a, b| match function {
+                    BinaryFn::Add => (a.0 + b.0, a.1 + b.1),
+                    BinaryFn::Min => a.min(b),
+                    BinaryFn::Max => a.max(b),
+                    other => panic!("{other:?} is not drawn"),
+                });
+                joined.unwrap_or((0, 0))
             }
             other => panic!("{other:?} is not drawn"),
         }
@@ -238,7 +275,7 @@ fn drawn_structure(random: &mut SplitMix, order: usize) -> Option<Structure> {
 }
 
 /// A random expression.
-fn drawn(random: &mut SplitMix, depth: u32) -> String {
+fn drawn(random: &mut SplitMix, depth: u32, real: bool) -> String {
     let var = |random: &mut SplitMix| random.pick(&["i", "j", "k", "l"]).unwrap_or("i");
     if depth == 0 || random.one_in(5) {
         let leaf = match random.below(9) {
@@ -250,9 +287,20 @@ fn drawn(random: &mut SplitMix, depth: u32) -> String {
             7 => format!("B({},{})", var(random), var(random)),
             _ => format!("A({},{})", var(random), var(random)),
         };
-        return if random.one_in(6) { format!("conj({leaf})") } else { leaf };
+        return if !real && random.one_in(6) { format!("conj({leaf})") } else { leaf };
     }
-    let (a, b) = (drawn(random, depth - 1), drawn(random, depth - 1));
+    let (a, b) = (drawn(random, depth - 1, real), drawn(random, depth - 1, real));
+    if real && random.one_in(2) {
+        return match random.below(7) {
+            0 => format!("min({a}, {b})"),
+            1 => format!("max({a}, {b})"),
+            2 => format!("max({}, {a})", var(random)),
+            3 => format!("abs({a})"),
+            4 => format!("sign({a})"),
+            5 => format!("select({a} < {b}, {a}, {b})"),
+            _ => format!("square({a})"),
+        };
+    }
     match random.below(9) {
         0 | 1 => format!("({a} + {b})"),
         2 => format!("({a} - {b})"),
@@ -264,14 +312,15 @@ fn drawn(random: &mut SplitMix, depth: u32) -> String {
 
 #[test]
 fn random_programs() {
-    let count: u64 = std::env::var("LACUNAR_RANDOM").ok().and_then(|text| text.parse().ok()).unwrap_or(1500);
+    let count: u64 = std::env::var("LACUNAR_RANDOM").ok().and_then(|text| text.parse().ok()).unwrap_or(1200);
     let seed: u64 = std::env::var("LACUNAR_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let (mut tried, mut smaller, mut redundant) = (0, 0, 0);
     for number in 0..count {
         let mut random = SplitMix(seed.wrapping_mul(1_000_003).wrapping_add(number));
         let left = random.pick(&["C(i)", "C(i,j)", "C(i,j)", "C(i,j,k)", "C"]).unwrap_or("C");
         let depth = 1 + random.below(3) as u32;
-        let text = format!("{left} = {}", drawn(&mut random, depth));
+        let real = random.one_in(3);
+        let text = format!("{left} = {}", drawn(&mut random, depth, real));
         let size = 2 + random.below(2);
         let sizes = [("i", size), ("j", size), ("k", size), ("l", size)];
         let structures: BTreeMap<(String, usize), Option<Structure>> =
@@ -280,7 +329,8 @@ fn random_programs() {
                 .map(|(name, order)| ((name.to_string(), order), drawn_structure(&mut random, order)))
                 .collect();
         let of = |name: &str, order: usize| structures.get(&(name.to_string(), order)).cloned().flatten();
-        let Some(case) = Case::new(&text, &sizes, of, number) else { continue };
+        let dtype = if real { DType::I64 } else { DType::C128 };
+        let Some(case) = Case::typed(dtype, &text, &sizes, of, number) else { continue };
         let (all, supported, follows) = case.judge(&format!("{text} (seed {seed}, number {number})"));
         tried += 1;
         smaller += usize::from(supported < all);
@@ -294,7 +344,9 @@ fn random_programs() {
 }
 
 /// What is to be found: a program, structures of its inputs, and the name of the result's.
-const FOUND: &[(&str, &[(&str, &str)], &str)] = &[
+type Found = (&'static str, &'static [(&'static str, &'static str)], &'static str);
+
+const FOUND: &[Found] = &[
     ("C(i,j) = A(j,i)", &[("A", "lower")], "upper"),
     ("C(i,j) = A(i,k) * B(k,j)", &[("A", "upper"), ("B", "upper")], "upper"),
     ("C(i,j) = A(i,k) * B(k,j)", &[("A", "diagonal"), ("B", "diagonal")], "diagonal"),

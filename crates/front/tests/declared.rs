@@ -1,9 +1,12 @@
 //! Declared structures: rules against the names of the library and against what they say, and programs of rules.
 
+#![allow(clippy::unwrap_used)] // A failure is what a test is for.
+
 use lacunar_front::{structure, stur};
 use lacunar_notation::Structure;
 use lacunar_notation::structure::Named;
 use lacunar_sets::Coefficient;
+use proptest::prelude::*;
 
 fn declared(text: &str) -> Structure {
     let order = text.split(')').next().unwrap().matches(',').count() + 1;
@@ -161,6 +164,68 @@ fn programs_of_rules() {
         for i in 0..n {
             let expected = (m > 0 && i % 2 == 0) || i == n - 1;
             assert_eq!(structures["Q"].unique().contains(&[n, n, m], &[i]), Some(expected), "{m} {n} {i}");
+        }
+    }
+}
+
+const TOKENS: [&str; 40] = [
+    "A",
+    "B",
+    "i",
+    "j",
+    "k",
+    "n",
+    "(",
+    ")",
+    "(",
+    ")",
+    ",",
+    ":",
+    ":=",
+    ";",
+    "=",
+    "<=",
+    "<",
+    "!=",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "0",
+    "1",
+    "2",
+    "9223372036854775807",
+    "and",
+    "or",
+    "not",
+    "exists",
+    "floor",
+    "mod",
+    "conj",
+    ":U",
+    ":R",
+    ":D",
+    "^-1",
+    "\n",
+    "é",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is written is read, or told to be wrong within the text.
+    #[test]
+    fn no_text_panics(words in prop::collection::vec(prop::sample::select(&TOKENS[..]), 0..24), spaces in any::<bool>()) {
+        let text = words.join(if spaces { " " } else { "" });
+        for text in [text.clone(), format!("A(i,j): {text}"), format!("A:U(i,j) := (0 <= i < j) * {text}")] {
+            if let Ok((_, spec)) = structure::parse(&text) {
+                let _ = spec.resolve(2);
+            }
+            if let Ok(program) = stur::parse(&text) {
+                prop_assert_eq!(stur::parse(&program.to_string()).unwrap().to_string(), program.to_string());
+                let _ = program.structures();
+            }
         }
     }
 }

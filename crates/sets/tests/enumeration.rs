@@ -3,6 +3,8 @@
 //! Sets are made of random constraints with small factors, remainders among them, and are compared point by point with what the
 //! operation means. An operation may say that it does not know; [`known`] counts how often, so that it stays rare.
 
+#![allow(clippy::unwrap_used)] // A failure is what a test is for.
+
 use lacunar_sets::{Affine, Answer, Coefficient, Map, MapPiece, Nest, Piece, Set, Space};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

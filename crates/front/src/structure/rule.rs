@@ -12,6 +12,9 @@ use super::error::Error;
 use super::relation::{self, Relation};
 use super::{Part, is_name, orbits};
 
+/// Rules with more dimensions and parameters are refused: bounds the time of all questions about them.
+const MOST_NAMES: usize = 24;
+
 /// Reads a rule: the tensor's name, and its structure.
 pub(super) fn read(head: Part<'_>, value: Part<'_>) -> Result<(String, Structure), Error> {
     let (tensor, dims) = access(head)?;
@@ -30,6 +33,9 @@ pub(super) fn read(head: Part<'_>, value: Part<'_>) -> Result<(String, Structure
     }
     let space = space(&dims, &conditions);
     let too_hard = || Error::TooHard { span: value.span() };
+    if space.params.len() > MOST_NAMES {
+        return Err(too_hard());
+    }
     let context = Piece::universe(space.params.len(), 0);
     let mut support = bounds(&space, &context).ok_or_else(too_hard)?;
     for (formula, part) in &conditions {

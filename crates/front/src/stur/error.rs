@@ -11,6 +11,7 @@ use crate::structure::fault;
 pub(super) enum Error {
     Syntax { span: Span, found: String, expected: String },
     Deep { span: Span },
+    Long { length: usize, most: usize },
     Unbound { span: Span, term: Span, name: String },
     Condition(TextError),
     Dimensions { span: Span, tensor: String },
@@ -35,6 +36,11 @@ impl Error {
             Error::Deep { span } => Diagnostic::error("E1521", "parentheses are nested too deeply")
                 .label(span, "here")
                 .hint("write the inner sum as a rule of its own"),
+            // The line itself would be too long to be shown.
+            Error::Long { length, most } => {
+                Diagnostic::error("E1521", format!("a line has {length} bytes; at most {most} are read"))
+                    .hint("write parts of it as rules of their own")
+            }
             Error::Unbound { span, term, name } => {
                 Diagnostic::error("E1522", format!("the index `{name}` is missing in a term"))
                     .label(term, format!("`{name}` has any value here"))

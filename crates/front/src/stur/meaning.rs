@@ -13,6 +13,9 @@ use lacunar_sets::{Affine, Coefficient, Map, MapPiece, Piece, Set, Space};
 use super::error::Error;
 use super::{Access, Factor, Index, Part, Program, Rule, Term};
 
+/// Terms with more factors or names are refused: bounds the time of all questions about them.
+const MOST_FACTORS: usize = 64;
+
 /// The sets of the rules so far, over the symbols.
 type Sets = BTreeMap<(String, &'static str), Set>;
 
@@ -89,7 +92,7 @@ impl Program {
     fn set(&self, rule: &Rule, sets: &Sets) -> Result<Set, Error> {
         let space = Space { params: self.symbols.clone(), dims: names(&rule.head)? };
         let mut all = Set::empty(space.clone());
-        for term in flattened(&rule.terms) {
+        for term in flattened(&rule.terms)? {
             let (set, coefficient) = self.term(&term, &space, sets)?;
             if coefficient.numerator() != 0 {
                 all = all.union(&set).ok_or(Error::TooHard { span: term.span })?;
@@ -107,6 +110,9 @@ impl Program {
             }
         }
         let too_hard = || Error::TooHard { span: term.span };
+        if term.factors.len() > MOST_FACTORS || inner.params.len() + inner.dims.len() > MOST_FACTORS {
+            return Err(too_hard());
+        }
         let mut set = Set::universe(inner.clone());
         let mut coefficient = Coefficient::ONE;
         for factor in &term.factors {
@@ -166,7 +172,7 @@ impl Program {
         let (own, target) = joint.dims.split_at(order);
         let space = Space { params: self.symbols.clone(), dims: own.to_vec() };
         let mut map = Map::empty(space, own.to_vec());
-        for term in flattened(&rule.terms) {
+        for term in flattened(&rule.terms)? {
             let (set, coefficient) = self.term(&term, &joint, sets)?;
             for piece in set.pieces() {
                 for part in solved(piece, order, coefficient, target, term.span)? {
@@ -217,7 +223,7 @@ fn solved(
 }
 
 /// Terms without sums in them: products are multiplied out.
-fn flattened(terms: &[Term]) -> Vec<Term> {
+fn flattened(terms: &[Term]) -> Result<Vec<Term>, Error> {
     let mut found = Vec::new();
     for term in terms {
         let mut products = vec![Term { factors: Vec::new(), span: term.span }];
@@ -226,16 +232,19 @@ fn flattened(terms: &[Term]) -> Vec<Term> {
                 products.iter_mut().for_each(|product| product.factors.push(factor.clone()));
                 continue;
             };
-            let inner = flattened(inner);
+            let inner = flattened(inner)?;
+            if products.len() * inner.len() > Set::MOST_PIECES {
+                return Err(Error::TooHard { span: term.span });
+            }
             let times = |product: &Term| {
                 let with = |term: &Term| [product.factors.clone(), term.factors.clone()].concat();
                 inner.iter().map(with).map(|factors| Term { factors, span: product.span }).collect::<Vec<_>>()
             };
-            products = products.iter().flat_map(times).take(Set::MOST_PIECES).collect();
+            products = products.iter().flat_map(times).collect();
         }
         found.extend(products);
     }
-    found
+    Ok(found)
 }
 
 /// The size of a dimension: what its upper bound says.

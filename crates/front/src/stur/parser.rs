@@ -13,6 +13,9 @@ use super::{Access, Factor, Index, Part, Program, Rule, Term};
 /// Parentheses are nested so deeply at most.
 const MOST_DEPTH: usize = 64;
 
+/// Longer lines are refused: bounds the time of all questions about a rule.
+const MOST_BYTES: usize = 8 * 1024;
+
 /// Reads a program.
 ///
 /// # Errors
@@ -33,6 +36,9 @@ pub fn parse(text: &str) -> Result<Program, Vec<Diagnostic>> {
 }
 
 fn read_line(line: &str, start: usize, program: &mut Program, prepares: &mut bool) -> Result<(), Error> {
+    if line.len() > MOST_BYTES {
+        return Err(Error::Long { length: line.len(), most: MOST_BYTES });
+    }
     let mut parser = Parser { tokens: lex(line, start)?, at: 0, depth: 0, line, start };
     if parser.token() == &Token::End {
         return Ok(());

@@ -262,9 +262,9 @@ fn permutations(count: usize) -> Vec<Vec<usize>> {
 }
 
 fn banded(order: usize, arguments: &[i64]) -> Result<Structure, NamedFault> {
-    let (below, above) = match arguments {
-        &[width] => (width, width),
-        &[below, above] => (below, above),
+    let (below, above) = match *arguments {
+        [width] => (width, width),
+        [below, above] => (below, above),
         _ => return if order == 2 { Err(NamedFault::Arguments) } else { Err(NamedFault::Order(MATRICES)) },
     };
     matrix(order, &[below, above], 2, &format!("i - {below} <= j <= i + {above}"), &[], false)

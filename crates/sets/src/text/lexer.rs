@@ -4,8 +4,8 @@ use lacunar_base::Span;
 
 use super::TextError;
 
-/// Longer texts are refused: bounds the time and memory of everything after.
-const MAX_TEXT: usize = 64 * 1024;
+/// Longer texts are refused: bounds the time and memory of everything after, which may grow with the cube of the length.
+const MAX_TEXT: usize = 8 * 1024;
 
 const SIGNS: &[&str] = &[
     "->", "<=", ">=", "!=", "==", "&&", "||", "<", ">", "=", "+", "-", "*", "/", "%", "(", ")", "[", "]", "{", "}",

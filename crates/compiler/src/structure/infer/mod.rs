@@ -106,7 +106,7 @@ impl<'a> Context<'a> {
                 let place = classes.of_dimension(access.tensor, dim);
                 classes.join(place, Member::Var(var));
             }
-            let alike = structures.get(&access.tensor).map(|structure| equal_sizes(structure)).unwrap_or_default();
+            let alike = structures.get(&access.tensor).map(equal_sizes).unwrap_or_default();
             for (a, b) in alike {
                 let place = classes.of_dimension(access.tensor, a);
                 classes.join(place, Member::Dimension(access.tensor, b));
