@@ -305,8 +305,11 @@ fn preimages() {
     });
 }
 
+/// A piece of a map: its constraints, the factors of its targets, and whether it has a coefficient.
+type DrawnPart = (Vec<Drawn>, [i64; 3], [i64; 3], bool);
+
 /// A map of two dimensions from drawn pieces and targets.
-fn map(drawn: &[(Vec<Drawn>, [i64; 3], [i64; 3], bool)]) -> Option<Map> {
+fn map(drawn: &[DrawnPart]) -> Option<Map> {
     let pieces = drawn.iter().map(|(constraints, first, second, skew)| {
         let mut domain = piece(constraints, 2, true);
         let half = domain.floor(&Affine::variable(1), 2).unwrap();
@@ -317,7 +320,7 @@ fn map(drawn: &[(Vec<Drawn>, [i64; 3], [i64; 3], bool)]) -> Option<Map> {
     Map::new(space(2), vec!["a".to_string(), "b".to_string()], pieces.collect())
 }
 
-fn drawn_map() -> impl Strategy<Value = Vec<(Vec<Drawn>, [i64; 3], [i64; 3], bool)>> {
+fn drawn_map() -> impl Strategy<Value = Vec<DrawnPart>> {
     let factors = || prop::array::uniform3(-1_i64..=1);
     prop::collection::vec((prop::collection::vec(drawn(), 0..3), factors(), factors(), any::<bool>()), 1..3)
 }
