@@ -369,6 +369,15 @@ const FOUND: &[Found] = &[
     ("C(i,j) = A(i,j) * A(j,i)", &[], "symmetric"),
     ("C(i,j) = v(i) * v(j)", &[], "symmetric"),
     ("C(i,j,k) = v(i) * v(j) * v(k)", &[], "symmetric"),
+    ("C(i,j,k,l) = v(i) * v(j) * v(k) * v(l)", &[], "symmetric"),
+    ("C(i,j,k) = A(t,i) * A(t,j) * A(t,k)", &[], "symmetric"),
+    ("C(i,j,k) = w(t) * A(t,i) * A(t,j) * A(t,k)", &[], "symmetric"),
+    ("C(i,j) = A(t,i) * w(t) * A(t,j)", &[], "symmetric"),
+    ("C(i,j) = A(i,j) + c", &[("A", "symmetric")], "symmetric"),
+    ("C(i,j) = A(i,j) + c", &[("A", "toeplitz")], "toeplitz"),
+    ("C(i,j) = A(i,j) + c", &[("A", "lower")], "general"),
+    ("C(i,j) = A(i,j) * v(k)", &[("A", "hankel")], "hankel"),
+    ("C(i) = S(i,j) * v(j)", &[("S", "diagonal"), ("v", "constant")], "general"),
     ("C(i,j) = v(j)", &[], "identical_rows"),
     ("C(i,j) = v(i)", &[], "identical_columns"),
     ("C(i,j) = c", &[], "constant"),
@@ -381,7 +390,7 @@ const FOUND: &[Found] = &[
 #[test]
 fn what_is_to_be_found() {
     for (text, structures, expected) in FOUND {
-        let sizes = [("i", 4), ("j", 4), ("k", 4), ("t", 4)];
+        let sizes = [("i", 4), ("j", 4), ("k", 4), ("l", 4), ("t", 4)];
         let of = |name: &str, order: usize| {
             let found = structures.iter().find(|(other, _)| *other == name);
             found.and_then(|(_, structure)| named(structure, order, &[]))

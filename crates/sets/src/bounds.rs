@@ -193,7 +193,7 @@ impl Level {
         let sign = constraint.form.factor(column);
         let mut through = constraint.form.terms().filter(|&(other, _)| other != column && depends[other]);
         let (div_column, factor) = through.next()?;
-        if constraint.relation != Relation::Equal || sign.abs() != 1 || through.next().is_some() {
+        if constraint.relation != Relation::Equal || sign.unsigned_abs() != 1 || through.next().is_some() {
             return None;
         }
         // x + rest = modulus q, up to signs, where q is floor((x + rest + slack)/modulus) with a slack that is rounded off.

@@ -247,7 +247,8 @@ impl Piece {
         if !rows::tidy(&mut piece.equalities, &mut piece.inequalities) {
             return None;
         }
-        let rounded = |form: &Affine| (self.outer()..self.columns()).any(|column| form.factor(column).abs() == 1);
+        let rounded =
+            |form: &Affine| (self.outer()..self.columns()).any(|column| form.factor(column).unsigned_abs() == 1);
         if !piece.equalities.iter().chain(&piece.inequalities).any(rounded) {
             return Some(piece);
         }
@@ -260,8 +261,9 @@ impl Piece {
     fn unround(&mut self) {
         for place in (0..self.divs.len()).rev() {
             let column = self.outer() + place;
-            let (equal, equalities): (Vec<Affine>, Vec<Affine>) =
-                std::mem::take(&mut self.equalities).into_iter().partition(|form| form.factor(column).abs() == 1);
+            let (equal, equalities): (Vec<Affine>, Vec<Affine>) = std::mem::take(&mut self.equalities)
+                .into_iter()
+                .partition(|form| form.factor(column).unsigned_abs() == 1);
             self.equalities = equalities;
             for form in equal {
                 match (self.unrounded(&form, place), form.negated().and_then(|form| self.unrounded(&form, place))) {

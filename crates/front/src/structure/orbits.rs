@@ -22,7 +22,7 @@ use super::relation::Relation;
 pub(super) fn of(relation: &Relation, space: &Space, context: Piece) -> Result<Option<Structure>, Error> {
     let identity: Vec<Affine> = (0..space.dims.len()).map(|dim| Affine::variable(space.params.len() + dim)).collect();
     let coefficient = relation.coefficient;
-    let is_unit = coefficient.numerator().abs() == 1 && coefficient.denominator() == 1;
+    let is_unit = coefficient.numerator().unsigned_abs() == 1 && coefficient.denominator() == 1;
     let wrong = || Error::Coefficient { span: relation.span, text: format!("the factor {coefficient}") };
     let kind = kind(relation, space, &identity)
         .ok_or(Error::Relation { span: relation.span, what: "a relation whose elements can't be followed" })?;

@@ -199,7 +199,7 @@ fn solved(
     for _ in 0..order {
         let open = |place: &usize| target[*place].is_none();
         let found = (0..order).filter(open).find_map(|place| {
-            let row = equalities.iter().position(|row| row.factor(columns[place]).abs() == 1)?;
+            let row = equalities.iter().position(|row| row.factor(columns[place]).unsigned_abs() == 1)?;
             Some((place, row))
         });
         let Some((place, row)) = found else { break };

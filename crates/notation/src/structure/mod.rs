@@ -178,16 +178,6 @@ impl Structure {
         }
         self.unique.equals(&other.unique).and(self.redundancy.equals(&other.redundancy))
     }
-
-    /// The same structure, each set in its simplest form.
-    pub fn with_names(self, space: Space) -> Structure {
-        if !space.is_like(self.space()) {
-            return self;
-        }
-        let pieces = self.redundancy.pieces().to_vec();
-        let renamed = Map::new(space.clone(), space.dims.clone(), pieces);
-        Structure { redundancy: renamed.unwrap_or(self.redundancy), unique: self.unique.renamed(space), ..self }
-    }
 }
 
 /// The box of a tensor whose sizes are the first parameters, as far as a condition on parameters holds.

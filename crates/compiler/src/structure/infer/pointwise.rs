@@ -1,11 +1,12 @@
 //! Sums and other functions of values at a point: `T(x) = f(M(x), V(x))`.
 //!
 //! A point at which all operands that have a value send it to one target, with one coefficient, follows from that target, provided the
-//! others have none there either. In sums and differences any coefficient may stand before both; elsewhere it has to be 1.
+//! others have none there either. Along variables that an operand does not use, it has the same value everywhere. In sums and differences any coefficient may stand before both; elsewhere it has to be 1.
 //!
 //! ```text
 //! S(i,j) + D(i,j), symmetric and diagonal       (i,j) -> (j,i), as D has nothing at either
 //! S(i,j) + U(i,j), symmetric and general        nothing
+//! S(i,j) + c, symmetric and a number            (i,j) -> (j,i)
 //! max(S(i,j), T(i,j)), both symmetric           (i,j) -> (j,i)
 //! ```
 
@@ -14,6 +15,7 @@ use lacunar_sets::{Coefficient, Map, Set};
 
 use super::Context;
 use super::closed::{Closed, together, whole};
+use super::product::joined;
 
 /// A sum or a difference.
 pub(super) fn sum(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
@@ -95,7 +97,7 @@ fn united(context: &Context<'_>, m: &Closed, v: &Closed) -> Option<Closed> {
     let (m_support, v_support) = (m.support_over(context, &vars)?, v.support_over(context, &vars)?);
     let (m_map, v_map) = (m.map_over(context, &vars)?, v.map_over(context, &vars)?);
     let mut map = Map::empty(context.space(&vars), context.space(&vars).dims);
-    let both = m_map.restricted(&m_map.agreement(&v_map)?)?;
+    let both = joined(context, m, v, |a, b| (a == b).then_some(a))?;
     let (only_m, only_v) = (alone(&m_map, &m_support, &v_support)?, alone(&v_map, &v_support, &m_support)?);
     for piece in both.pieces().iter().chain(only_m.pieces()).chain(only_v.pieces()) {
         map.add_apart(piece.clone())?;

@@ -11,7 +11,7 @@
 //! ```
 
 use lacunar_notation::{BinaryFn, Expr, ExprKind, VarId};
-use lacunar_sets::{Affine, Map, MapPiece};
+use lacunar_sets::{Affine, Coefficient, Map, MapPiece};
 
 use super::Context;
 use super::closed::{Closed, together, whole};
@@ -25,13 +25,32 @@ pub(super) fn product(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
 /// The product of two values.
 pub(super) fn multiplied(context: &Context<'_>, m: &Closed, v: &Closed) -> Option<Closed> {
     let vars = together(&m.vars, &v.vars);
-    let space = context.space(&vars);
     let support = m.support_over(context, &vars)?.intersect(&v.support_over(context, &vars)?)?;
+    let map = joined(context, m, v, |a, b| {
+        let conjugate = a.conjugate;
+        let product = a.times(b).filter(|_| a.conjugate == b.conjugate)?;
+        // Both conjugate or none does; then so does the product.
+        Coefficient::new(product.numerator(), product.denominator(), conjugate)
+    })?;
+    Closed::new(vars, support, map)
+}
+
+/// The points that both of two maps know, whose targets have the same coordinates of shared variables, with a coefficient that comes of
+/// both, if one does.
+pub(super) fn joined(
+    context: &Context<'_>,
+    m: &Closed,
+    v: &Closed,
+    coefficient: impl Fn(Coefficient, Coefficient) -> Option<Coefficient>,
+) -> Option<Map> {
+    let vars = together(&m.vars, &v.vars);
+    let space = context.space(&vars);
     let (m_columns, v_columns) = (m.columns(context, &vars)?, v.columns(context, &vars)?);
     let shared: Vec<VarId> = m.vars.iter().copied().filter(|var| v.vars.contains(var)).collect();
     let mut map = Map::empty(space.clone(), space.dims.clone());
     for a in m.map.pieces() {
-        for b in v.map.pieces().iter().filter(|b| a.coefficient.conjugate == b.coefficient.conjugate) {
+        for b in v.map.pieces() {
+            let Some(coefficient) = coefficient(a.coefficient, b.coefficient) else { continue };
             let (domain, a_target) = a.pulled(&space.universe(), &m_columns)?;
             let (mut domain, b_target) = b.pulled(&domain, &v_columns)?;
             let of = |closed: &Closed, target: &[Affine], var: VarId| {
@@ -41,13 +60,8 @@ pub(super) fn multiplied(context: &Context<'_>, m: &Closed, v: &Closed) -> Optio
                 domain.equal(of(m, &a_target, var)?.minus(&of(v, &b_target, var)?)?);
             }
             let target = vars.iter().map(|&var| of(m, &a_target, var).or_else(|| of(v, &b_target, var)));
-            let coefficient = a.coefficient.times(b.coefficient)?;
-            // Both conjugate or none does; then so does the product.
-            let conjugate = a.coefficient.conjugate;
-            let coefficient =
-                lacunar_sets::Coefficient::new(coefficient.numerator(), coefficient.denominator(), conjugate)?;
             map.add_apart(MapPiece { domain, target: target.collect::<Option<_>>()?, coefficient })?;
         }
     }
-    Closed::new(vars.clone(), support, map.restricted(&whole(context, &vars)?)?)
+    map.restricted(&whole(context, &vars)?)
 }

@@ -84,11 +84,12 @@ fn without(form: &Affine, domain: &Piece, column: usize) -> Option<Affine> {
     if is_good(form) {
         return Some(form.clone());
     }
-    let solved =
-        domain.equalities().iter().filter(|equality| equality.factor(column).abs() == 1).filter_map(|equality| {
+    let solved = domain.equalities().iter().filter(|equality| equality.factor(column).unsigned_abs() == 1).filter_map(
+        |equality| {
             let value = equality.without(column).times(equality.factor(column).checked_neg()?)?;
             form.substituted(column, &value)
-        });
+        },
+    );
     solved.into_iter().find(is_good)
 }
 

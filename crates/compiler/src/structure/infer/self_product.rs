@@ -221,15 +221,13 @@ pub(super) fn ascending(pieces: Vec<Piece>, a: &[Affine], b: &[Affine], strict: 
     let mut found = Vec::new();
     for piece in pieces {
         let mut equal = piece;
-        for (left, right) in a.iter().zip(b) {
+        for (place, (left, right)) in a.iter().zip(b).enumerate() {
             let ahead = right.minus(left)?;
+            let may_end_equal = !strict && place + 1 == a.len();
             let mut less = equal.clone();
-            less.at_least(ahead.shifted(-1)?);
+            less.at_least(if may_end_equal { ahead.clone() } else { ahead.shifted(-1)? });
             found.push(less);
             equal.equal(ahead);
-        }
-        if !strict {
-            found.push(equal);
         }
     }
     Some(found)
