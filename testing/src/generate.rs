@@ -15,7 +15,7 @@ mod habit;
 use fastrand::Rng;
 use lacunar_base::random::Draw;
 use lacunar_formats::{DType, Format, IndexWidth, Kind, Level, Scalar, Term};
-use lacunar_notation::{BinaryFn, Monoid, UnaryFn};
+use lacunar_notation::{BinaryFn, Monoid, Rule, UnaryFn};
 
 use crate::instance::Instance;
 use crate::layouts;
@@ -216,6 +216,12 @@ impl Generator<'_> {
                 let through = self.through(var_size, self.sketch.tensors[tensor].dims[dimension]);
                 self.sketch.tensors[tensor].indices[dimension] = Some(Form { through, ..form });
             }
+            let is_result = self.sketch.statements.iter().any(|statement| statement.result == tensor);
+            if !is_result && self.sketch.tensors[tensor].dims[dimension] > 0 && self.rng.percent(25) {
+                let rule = self.pick(&Rule::ALL);
+                let form = &mut self.sketch.tensors[tensor].indices[dimension];
+                *form = form.map(|form| Form { border: Some(rule), ..form });
+            }
         }
     }
 
@@ -240,7 +246,7 @@ impl Generator<'_> {
         let factor = self.pick(&[1, 1, 1, 1, 2, 2, 3, -1, -1]);
         let plus = (order > 1 && self.rng.percent(20)).then(|| (dimension + 1) % order);
         let constant = self.pick(&[0, 0, 1, 1, 2, 3, 5, -1, -2]);
-        Form { factor, plus, constant: if factor < 0 { constant + 4 } else { constant }, through: None }
+        Form { factor, plus, constant: if factor < 0 { constant + 4 } else { constant }, through: None, border: None }
     }
 
     fn statement(&mut self) {

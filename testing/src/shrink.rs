@@ -107,6 +107,7 @@ fn cuts(sketch: &Sketch) -> Vec<Sketch> {
                 Form { plus: None, ..form },
                 Form { constant: form.constant / 2, ..form },
                 Form { through: None, ..form },
+                Form { border: None, ..form },
             ];
             for simpler in simple.into_iter().filter(|simpler| *simpler != form) {
                 with(&|t| t.indices[dimension] = Some(simpler));

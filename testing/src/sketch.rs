@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, Format, Scalar};
 use lacunar_front::Declarations;
-use lacunar_notation::{BinaryFn, Function, Monoid, Operator, UnaryFn};
+use lacunar_notation::{BinaryFn, Function, Monoid, Operator, Rule, UnaryFn};
 
 use crate::data;
 use crate::entries::fitting;
@@ -68,6 +68,8 @@ pub struct Form {
     pub constant: i64,
     /// The tensor or list that has the variable as its index.
     pub through: Option<Through>,
+    /// What is done where the index lies outside.
+    pub border: Option<Rule>,
 }
 
 /// An element of order 1 in an index.
@@ -202,7 +204,8 @@ fn access_text(tensors: &[Operand], tensor: usize, vars: &[usize]) -> String {
     }
     let index = |(dimension, &var): (usize, &usize)| match tensor.indices.get(dimension).copied().flatten() {
         None => VARS[var].to_string(),
-        Some(Form { factor, plus, constant, through }) => {
+        Some(Form { factor, plus, constant, through, border }) => {
+            let bordered = |sum: String| border.map_or(sum.clone(), |rule| format!("{}({sum})", rule.name()));
             let own = match through {
                 Some(Through::Tensor { place, .. }) => format!("{}({})", tensors[place].name, VARS[var]),
                 Some(Through::List(length)) => {
@@ -212,7 +215,7 @@ fn access_text(tensors: &[Operand], tensor: usize, vars: &[usize]) -> String {
                 None => VARS[var].to_string(),
             };
             if matches!(through, Some(Through::Tensor { alone: true, .. })) {
-                return own;
+                return bordered(own);
             }
             let plus =
                 plus.and_then(|other| vars.get(other)).map_or(String::new(), |other| format!(" + {}", VARS[*other]));
@@ -220,7 +223,7 @@ fn access_text(tensors: &[Operand], tensor: usize, vars: &[usize]) -> String {
                 1 => own,
                 _ => format!("{factor} * {own}"),
             };
-            format!("{term}{plus} + {constant}")
+            bordered(format!("{term}{plus} + {constant}"))
         }
     };
     let indices: Vec<String> = vars.iter().enumerate().map(index).collect();

@@ -38,6 +38,7 @@ use lacunar_notation::{
     Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Literal, Monoid, Program, Role, Tensor, UnaryFn, VarId,
 };
 
+use crate::comparisons::Patterns;
 use crate::functions::{self, Constants};
 use crate::operators::{is_annihilated, left_alone, of_operator, set_rests, with_rests};
 use crate::reduction::make_explicit;
@@ -422,11 +423,13 @@ fn simplified(function: BinaryFn, a: Expr, b: Expr, rebuild: impl FnOnce(ExprKin
 /// d(j) min= A(i,j) + s(i)                            d begins with infinity
 /// ```
 pub fn infer_fills(program: &mut Program) {
+    let mut patterns = Patterns::default();
     for place in 0..program.statements.len() {
         let rhs = std::mem::replace(&mut program.statements[place].rhs, Expr::zero(DType::Bool));
         let rhs = filled_outside(&program.tensors, rhs);
         let statement = program.statements[place].clone();
         let rhs = filled_between(program, &statement, rhs);
+        let rhs = if program.loops.is_empty() { patterns.in_place_of_comparisons(program, rhs) } else { rhs };
         program.statements[place].rhs = with_rests(&program.tensors, rhs);
         let statement = &program.statements[place];
         let result = &program.tensors[statement.lhs.tensor];

@@ -7,6 +7,7 @@
 //! of a result are 0 or follow from others.
 
 pub mod algebra;
+pub mod comparisons;
 pub mod concretize;
 pub mod functions;
 pub mod iterate;

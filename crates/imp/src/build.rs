@@ -202,10 +202,26 @@ impl Builder {
                 (BinaryOp::Add | BinaryOp::Sub, _, Some(0))
                 | (BinaryOp::Mul, _, Some(1))
                 | (BinaryOp::Mul, Some(0), _) => return a,
+                (BinaryOp::Min, Some(x), Some(y)) => return self.int(x.min(y)),
+                (BinaryOp::Max, Some(x), Some(y)) => return self.int(x.max(y)),
+                (BinaryOp::Sub, ..) => {
+                    if let Some(negated) = self.negated(b) {
+                        return self.add(a, negated);
+                    }
+                }
+                (BinaryOp::Min | BinaryOp::Max, ..) if a == b => return a,
                 _ => {}
             }
         }
         self.expr(Expr::Binary(op, a, b))
+    }
+
+    /// The number `x`, if an expression is `0 - x`.
+    fn negated(&self, e: ExprId) -> Option<ExprId> {
+        match self.function.exprs[e] {
+            Expr::Binary(BinaryOp::Sub, zero, x) if self.as_const(zero).is_some_and(|zero| zero.bits == 0) => Some(x),
+            _ => None,
+        }
     }
 
     /// `a + b`

@@ -88,7 +88,7 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
     if kernel.tensors.iter().any(|(_, tensor)| tensor.role == Role::Indicator) {
         known_elsewhere(program, slots, &mut own);
         share_with_renamed(kernel, &mut own);
-        infer(step, &mut own)?;
+        infer(program, step, &mut own)?;
     }
     share_with_renamed(kernel, &mut own);
     let known = |var: VarId| own[renamed_from(kernel, var).index()];
@@ -153,7 +153,7 @@ fn known_elsewhere(program: &Program, slots: &[Slot], sizes: &mut [Option<u64>])
 ///
 /// # Errors
 /// A size for which the sums of an indicator would not fit an index.
-fn infer(step: &Step, sizes: &mut [Option<u64>]) -> Result<(), Error> {
+fn infer(program: &Program, step: &Step, sizes: &mut [Option<u64>]) -> Result<(), Error> {
     let statement = &step.plan().statement;
     let accesses = statement.rhs.accesses().into_iter().chain([&statement.lhs]);
     let tied = |access: &'_ Access| step.kernel().tensors[access.tensor].indicator.as_deref();
@@ -165,8 +165,12 @@ fn infer(step: &Step, sizes: &mut [Option<u64>]) -> Result<(), Error> {
         tied.iter().find_map(|(indicator, access)| {
             let (place, size) = indicator.inferred(&of(sizes, access))?;
             let var = access.vars[place];
-            // The sizes of operands are given.
-            (place + 1 < access.vars.len() || statement.lhs.vars.contains(&var)).then_some((var, size))
+            if place + 1 < access.vars.len() {
+                return Some((var, size));
+            }
+            // The sizes of operands are given; a dimension of a result has room for what other statements assign to it.
+            let dimension = statement.lhs.vars.iter().position(|own| *own == var)?;
+            Some((var, size.max(room(program, (statement.lhs.tensor, dimension), sizes))))
         })
     };
     while let Some((var, size)) = inferred(sizes) {
@@ -177,6 +181,20 @@ fn infer(step: &Step, sizes: &mut [Option<u64>]) -> Result<(), Error> {
         true => Ok(()),
         false => Err(Error::Storage(StorageError::overflow("an index of a tensor"))),
     }
+}
+
+/// The room that all indices of a dimension of a result come to, as far as the sizes of their variables are known.
+fn room(program: &Program, (tensor, dimension): (TensorId, usize), sizes: &[Option<u64>]) -> u64 {
+    let rooms = program.statements.iter().filter(|statement| statement.lhs.tensor == tensor).flat_map(|statement| {
+        let last = statement.lhs.vars.get(dimension).copied();
+        let accesses = statement.rhs.accesses().into_iter().filter(move |access| access.vars.last().copied() == last);
+        accesses.filter_map(|access| {
+            let known: Vec<Option<u64>> = access.vars.iter().map(|var| sizes[var.index()]).collect();
+            let (place, size) = program.tensors[access.tensor].indicator.as_deref()?.inferred(&known)?;
+            (place + 1 == access.vars.len()).then_some(size)
+        })
+    });
+    rooms.max().unwrap_or(0)
 }
 
 /// The dimension that tells the size of each variable of a statement, by its index.

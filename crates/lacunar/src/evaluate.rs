@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use lacunar_compiler::lower::Phase;
 use lacunar_compiler::plan::Copied;
 use lacunar_formats::Format;
-use lacunar_notation::{AssignOp, Program, Role, TensorId};
+use lacunar_notation::{Access, AssignOp, Program, Role, TensorId, VarId};
 use lacunar_runtime::Tensor;
 
 use crate::bind::{Slot, check_tensor, keeps_ranks, own_format, result_dims, sizes, source};
@@ -224,7 +224,30 @@ fn is_read(program: &Program, tensor: TensorId) -> bool {
 }
 
 fn not_given(program: &Program, tensor: TensorId) -> Error {
-    Error::Argument(format!("`{}` is not given", program.tensors[tensor].name))
+    let name = &program.tensors[tensor].name;
+    if !is_like_a_call(program, tensor) {
+        return Error::Argument(format!("`{name}` is not given"));
+    }
+    Error::Argument(format!(
+        "`{name}` is not given: there is no function `{name}`, so that `{name}(..)` is an element of a tensor whose index is a \
+         value; give the tensor, or declare the operator, `op {name}(a) = ..`"
+    ))
+}
+
+/// True if every access of a tensor looks like a call of a function: each of its indices is a value of another tensor.
+fn is_like_a_call(program: &Program, tensor: TensorId) -> bool {
+    let mut accesses = program.statements.iter().flat_map(|statement| {
+        let all = statement.rhs.accesses();
+        let own: Vec<&Access> = all.iter().copied().filter(|access| access.tensor == tensor).collect();
+        own.into_iter().map(move |access| {
+            let is_value = |var: &VarId| {
+                let of_var = all.iter().filter(|other| other.vars.last() == Some(var));
+                of_var.into_iter().any(|other| program.tensors[other.tensor].gathered().is_some())
+            };
+            !access.vars.is_empty() && access.vars.iter().all(is_value)
+        })
+    });
+    accesses.next().is_some_and(|first| first && accesses.all(|other| other))
 }
 
 /// The result before, of its place: kept where something is made of it, else its memory is used again.

@@ -4,14 +4,17 @@
 //! y(i) = x(p(i))               y(i) = sum(d, G(i,d) * x(d))        G(i,d) = [d == p(i)]
 //! y(p(i)) += x(i)              y(d) += sum(i, G(i,d) * x(i))
 //! B(i,j) = A({4, 1}(i), j)     B(i,j) = sum(d, G(i,d) * A(d,j))    G(i,d) = [d == {4, 1}(i)]
+//! y(i) = x(wrap(i - 1))        y(i) = sum(d, G(i,d) * x(d))        G(i,d) = [d == (i - 1) mod n]
 //! ```
 //!
 //! The levels of `G` are those of `p`, which is dense, and under them a singleton level whose coordinates are the values of `p`, which is
 //! read where it lies. So a gather is a sparse matrix with one entry in each row that somebody has stored already. A list has its
-//! coordinates in the kernel. The values are compared with the size of the last dimension before a kernel is run.
+//! coordinates in the kernel. The values are compared with the size of the last dimension before a kernel is run. Those of a
+//! [border](crate::border) are computed where they are asked for.
 
 use lacunar_formats::{Format, Level};
 
+use crate::border::Border;
 use crate::index::TensorId;
 use crate::indicator::optional;
 
@@ -31,6 +34,8 @@ pub enum Source {
     Tensor(TensorId),
     /// Numbers, by one coordinate.
     List(Vec<u64>),
+    /// Nothing: a sum of the coordinates, kept inside of the last dimension.
+    Border(Border),
 }
 
 impl Gather {
@@ -47,8 +52,16 @@ impl Gather {
     /// The list, if the coordinates are one.
     pub fn list(&self) -> Option<&[u64]> {
         match &self.source {
-            Source::Tensor(_) => None,
+            Source::Tensor(_) | Source::Border(_) => None,
             Source::List(values) => Some(values),
+        }
+    }
+
+    /// The border, if the coordinates are those of one.
+    pub fn border(&self) -> Option<&Border> {
+        match &self.source {
+            Source::Tensor(_) | Source::List(_) => None,
+            Source::Border(border) => Some(border),
         }
     }
 
@@ -56,7 +69,7 @@ impl Gather {
     pub fn tensor(&self) -> Option<TensorId> {
         match self.source {
             Source::Tensor(tensor) => Some(tensor),
-            Source::List(_) => None,
+            Source::List(_) | Source::Border(_) => None,
         }
     }
 
@@ -67,8 +80,12 @@ impl Gather {
     }
 
     /// A dimension whose size is not known yet, and the size that follows. A list tells its length, and that the last dimension has room
-    /// for its numbers; a tensor has sizes of its own, and values that are not known.
+    /// for its numbers; a tensor has sizes of its own, and values that are not known. A border tells the size of a variable that nothing
+    /// else tells as its sum does without it, and no size of the last dimension.
     pub fn inferred(&self, sizes: &[Option<u64>]) -> Option<(usize, u64)> {
+        if let Some(border) = self.border() {
+            return border.equation.inferred(sizes).filter(|(place, _)| place + 1 < self.order);
+        }
         let list = self.list()?;
         match sizes {
             [None, _] => Some((0, list.len() as u64)),

@@ -13,6 +13,7 @@
 use lacunar_base::{Arena, Handle, Span};
 use lacunar_formats::{DType, Format, Scalar};
 
+use crate::border::Border;
 use crate::concrete::Kernel;
 use crate::indicator::Indicator;
 use crate::monoid::Monoid;
@@ -244,6 +245,16 @@ impl Tensor {
     /// The tensor whose values are coordinates of this one, if it is an indicator that gathers them.
     pub fn gathered(&self) -> Option<TensorId> {
         self.indicator.as_deref()?.gather()?.tensor()
+    }
+
+    /// The border that it is, if it is an indicator of one.
+    pub fn border(&self) -> Option<&Border> {
+        self.indicator.as_deref()?.gather()?.border()
+    }
+
+    /// True for an indicator that the planner gives whatever order of levels it wants.
+    pub fn is_in_any_order(&self) -> bool {
+        self.indicator.as_deref().is_some_and(Indicator::is_in_any_order)
     }
 
     /// True if the coordinate of a dimension follows from all the others, as an indicator says.

@@ -1,17 +1,20 @@
 //! Indicators: tensors that are one where their coordinates are related in some way, and zero elsewhere.
 //!
 //! They are how indices that are no variables take part in a statement. Each such index gets a variable of its own, which an
-//! indicator ties to those that it is made of: by an affine [`Equation`], or by the values of a tensor, which it [gathers](Gather):
+//! indicator ties to those that it is made of: by an affine [`Equation`], or by the values of a tensor, which it [gathers](Gather). A
+//! comparison of indices is an indicator as well: an equation, or an [`Inequality`].
 //!
 //! ```text
 //! y(i) = x(i + 1)              y(i) = sum(d, [i - d + 1 == 0] * x(d))
 //! y(i + k) += x(i) * w(k)      y(d) += sum(i, k, [i + k - d == 0] * x(i) * w(k))
 //! B(j) = A(2, j)               B(j) = sum(d, [d - 2 == 0] * A(d, j))
 //! y(i) = x(p(i))               y(i) = sum(d, [d == p(i)] * x(d))
+//! y(i) = x(wrap(i + 1))        y(i) = sum(d, [d == (i + 1) mod n] * x(d))
 //! y(i) = x(p(i) + 1)           y(i) = sum(d, e, [e - d + 1 == 0] * [e == p(i)] * x(d))
+//! L(i,j) = A(i,j) * (j <= i)   L(i,j) = [i - j >= 0] * A(i,j)
 //! ```
 //!
-//! Nothing is stored for an equation: its levels are computed ([`Indicator::format`] says of which kinds they are). A gather's only
+//! Nothing is stored for an equation or an inequality: its levels are computed ([`Indicator::format`] says of which kinds they are). A gather's only
 //! array is that of the values which it gathers. All the rest of a statement's compilation takes an indicator for a sparse operand, so
 //! that windows, strides, shifts, gathers and scatters work over every format, in results as well as in operands. An index outside of
 //! its dimension meets no coordinate there, and the element is absent.
@@ -23,6 +26,7 @@ use lacunar_formats::{DType, Format, Level, LevelKind};
 
 use crate::gather::Gather;
 use crate::index::{Role, Tensor};
+use crate::inequality::Inequality;
 
 /// The relation between the coordinates at which an indicator is one.
 ///
@@ -38,6 +42,8 @@ use crate::index::{Role, Tensor};
 pub enum Indicator {
     /// An affine equation holds.
     Equation(Equation),
+    /// An affine inequality holds.
+    Inequality(Inequality),
     /// The last coordinate is a value of a tensor, at the others.
     Gather(Gather),
 }
@@ -64,8 +70,13 @@ impl Equation {
 
     /// True if the equation holds at a coordinate.
     pub fn holds(&self, coordinate: &[u64]) -> bool {
+        self.value(coordinate) == 0
+    }
+
+    /// The sum at a coordinate.
+    pub(crate) fn value(&self, coordinate: &[u64]) -> i128 {
         let terms = self.factors.iter().zip(coordinate).map(|(&factor, &at)| i128::from(factor) * i128::from(at));
-        terms.sum::<i128>() + i128::from(self.constant) == 0
+        terms.sum::<i128>() + i128::from(self.constant)
     }
 
     /// The dimension whose coordinate follows from those of `known` dimensions, if it is the only one that is left.
@@ -135,6 +146,7 @@ impl Indicator {
     pub fn order(&self) -> usize {
         match self {
             Indicator::Equation(equation) => equation.factors.len(),
+            Indicator::Inequality(inequality) => inequality.border.factors.len(),
             Indicator::Gather(gather) => gather.order,
         }
     }
@@ -143,15 +155,48 @@ impl Indicator {
     pub fn equation(&self) -> Option<&Equation> {
         match self {
             Indicator::Equation(equation) => Some(equation),
-            Indicator::Gather(_) => None,
+            Indicator::Inequality(_) | Indicator::Gather(_) => None,
         }
+    }
+
+    /// The sum that is computed for it: an equation's, an inequality's, or that of a border.
+    pub fn sum(&self) -> Option<&Equation> {
+        match self {
+            Indicator::Equation(equation) => Some(equation),
+            Indicator::Inequality(inequality) => Some(&inequality.border),
+            Indicator::Gather(gather) => gather.border().map(|border| &border.equation),
+        }
+    }
+
+    /// True if its levels are computed in whatever order of its dimensions. The others can be stored in another order than theirs.
+    pub fn is_in_any_order(&self) -> bool {
+        self.gather().is_none_or(|gather| gather.list().is_some())
     }
 
     /// The gather, if it is one.
     pub fn gather(&self) -> Option<&Gather> {
         match self {
-            Indicator::Equation(_) => None,
+            Indicator::Equation(_) | Indicator::Inequality(_) => None,
             Indicator::Gather(gather) => Some(gather),
+        }
+    }
+
+    /// True if its levels, in any order, hold all coordinates of an interval at this one.
+    pub fn has_interval(&self, level: usize) -> bool {
+        match self {
+            Indicator::Equation(equation) => level + 1 < equation.factors.len(),
+            Indicator::Inequality(_) => true,
+            Indicator::Gather(_) => false,
+        }
+    }
+
+    /// The factor of a dimension, if it is affine.
+    pub fn factor(&self, dimension: usize) -> Option<i64> {
+        match self {
+            Indicator::Equation(equation) | Indicator::Inequality(Inequality { border: equation }) => {
+                equation.factors.get(dimension).copied()
+            }
+            Indicator::Gather(_) => None,
         }
     }
 
@@ -159,6 +204,7 @@ impl Indicator {
     pub fn tells(&self, dimension: usize) -> bool {
         match self {
             Indicator::Equation(_) => true,
+            Indicator::Inequality(_) => false,
             Indicator::Gather(gather) => gather.tells(dimension),
         }
     }
@@ -167,21 +213,24 @@ impl Indicator {
     pub fn inferred(&self, sizes: &[Option<u64>]) -> Option<(usize, u64)> {
         match self {
             Indicator::Equation(equation) => equation.inferred(sizes),
+            Indicator::Inequality(_) => None,
             Indicator::Gather(gather) => gather.inferred(sizes),
         }
     }
 
     /// True if all numbers that are computed for it fit an index: see [`Equation::fits`].
     pub fn fits(&self, sizes: &[Option<u64>]) -> bool {
-        self.equation().is_none_or(|equation| equation.fits(sizes))
+        self.sum().is_none_or(|equation| equation.fits(sizes))
     }
 
     /// The format of which an indicator's levels are, in this order of its dimensions: of an equation, an interval of coordinates under
     /// each parent, and of the last dimension at most the one coordinate that solves it; of a gather, every coordinate of
-    /// what is gathered, and under each the one that its value is. A gather of a tensor has that order only ([`Gather::is_ordered`]).
+    /// what is gathered, and under each the one that its value is. A gather of a tensor or of a border has that order only
+    /// ([`Gather::is_ordered`]).
     pub fn format(&self, modes: Vec<usize>) -> Format {
         match self {
             Indicator::Equation(equation) => equation.format(modes),
+            Indicator::Inequality(inequality) => inequality.format(modes),
             Indicator::Gather(gather) => gather.format(modes),
         }
     }

@@ -4,10 +4,12 @@
 //! Papers: Kjolstad et al. 2017, §3 (index notation); Kjolstad et al., *Tensor Algebra Compilation with Workspaces*
 //! (CGO 2019), §3 (concrete notation); Senanayake et al., OOPSLA 2020 (schedules, provenance).
 
+pub mod border;
 pub mod concrete;
 pub mod gather;
 pub mod index;
 pub mod indicator;
+pub mod inequality;
 pub mod monoid;
 pub mod operator;
 pub mod ops;
@@ -18,12 +20,14 @@ pub mod schedule;
 pub mod stored;
 pub mod structure;
 
+pub use border::{Border, Rule};
 pub use gather::{Gather, Source};
 pub use index::{
     Access, AssignOp, Assignment, Expr, ExprKind, IndexVar, Literal, Program, Role, Tensor, TensorId, VarId,
     WorkspaceKind,
 };
 pub use indicator::{Equation, Indicator};
+pub use inequality::Inequality;
 pub use monoid::Monoid;
 pub use operator::Operator;
 pub use ops::{BinaryFn, Function, UnaryFn};

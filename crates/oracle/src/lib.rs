@@ -18,6 +18,7 @@ pub mod compare;
 pub mod entries;
 pub mod operators;
 mod oracle;
+mod patterns;
 pub mod read;
 pub mod scalar;
 pub mod sums;

@@ -43,9 +43,10 @@ use crate::absence::{Value, binary, cast, pruned, selected, unary};
 use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
 use crate::operators::Operation;
+use crate::patterns::{holding, is_pattern};
 use crate::read::{Known, Reading, Sizes, Statement, collect, read};
 use crate::scalar::Scalar;
-use crate::sums::{Index, Node, Term, gives_index, variables, with_reductions};
+use crate::sums::{Asked, Index, Node, Term, coordinate, gives_index, variables, with_reductions};
 use actions::State;
 
 /// The largest iteration space that is evaluated, in nodes of the expression times points.
@@ -253,6 +254,7 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar], all_have_gaps: bool) 
         Node::Index(_) => Value::Stored(Scalar::zero(term.dtype)),
         Node::Cast(a) => cast(blank(a), term.dtype),
         Node::Unary(function, a) => unary(blank(a), |value| value.unary(*function, a.dtype)),
+        Node::Binary(function, a, b) if is_pattern(*function, a, b) => Value::Absent(Scalar::Bool(false)),
         Node::Binary(function, a, b) => binary(*function, blank(a), blank(b), a.dtype),
         Node::Select(operands) => selected(operands.each_ref().map(blank)),
         Node::Apply(operator, operands) => {
@@ -404,7 +406,7 @@ fn run(
     let fresh = || Outcome::known(&tensor.name, Entries::empty(space.clone(), tensor.dtype).with_fill(fill));
     let mut outcome = if statement.combines.is_some() { before.unwrap_or_else(fresh) } else { fresh() };
     let mut state = Run::new(program, stored, fills);
-    let movable = has_movable_sum(&rhs);
+    let (movable, is_reduced) = (has_movable_sum(&rhs), has_reduction(&rhs));
     // A value that is computed in a shorter type stays as inexact in a result of a wider one.
     let rounding = (inexactness(program, inexact, &rhs) / tolerance(tensor.dtype)).max(1.0);
     let counts: Vec<u64> = statement.vars.iter().map(|&var| program.count(var)).collect();
@@ -415,7 +417,7 @@ fn run(
             state.at[var.index()] = c;
             stray |= is_stray;
         }
-        let at = state.coordinate(&statement.indices);
+        let at = state.coordinate(statement.target, &statement.indices);
         let inside = |at: &Vec<u64>| at.iter().zip(&space).all(|(at, size)| at < size);
         let Some(coordinate) = at.filter(inside) else { continue };
         (state.peak, state.exceptional, state.filled_up, state.emptied) = (0.0, false, false, false);
@@ -434,6 +436,13 @@ fn run(
             None => value,
             Some(operation) => operation.of_values(old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype),
         };
+        // A reduction that is absent may annihilate, or be a number like any other.
+        if let Some(operation) = statement.combines.as_ref().filter(|_| is_reduced) {
+            let number = operation.of_numbers(old.unwrap_or(fill), value.scalar(), tensor.dtype);
+            if number.magnitude().is_nan() != new.scalar().magnitude().is_nan() {
+                outcome.moot.insert(coordinate.clone());
+            }
+        }
         if new.rests_at(fill) {
             // The earlier value may be annihilated by the one that is added.
             outcome.entries.values.remove(&coordinate);
@@ -469,23 +478,24 @@ fn work(program: &Program, term: &Term) -> Option<u64> {
     below.checked_add(1)
 }
 
+/// True if a term has a reduction in it. An index that is no variable is summed over, too.
+fn has_reduction(term: &Term) -> bool {
+    match &term.node {
+        Node::Reduce { .. } => true,
+        Node::Element(_, indices) => indices.iter().any(|index| index.variable().is_none()),
+        _ => children(term).into_iter().any(has_reduction),
+    }
+}
+
 /// True if a sum is an operand of something else than a sum or difference, or has a factor that is the same in all of its terms.
 fn has_movable_sum(term: &Term) -> bool {
-    // An index that is no variable is summed over, too.
-    fn has_sum(term: &Term) -> bool {
-        match &term.node {
-            Node::Reduce { .. } => true,
-            Node::Element(_, indices) => indices.iter().any(|index| index.variable().is_none()),
-            _ => children(term).into_iter().any(has_sum),
-        }
-    }
     match &term.node {
         Node::Reduce { operation: Operation::Function(BinaryFn::Add), var, body, .. } => {
             let factors = factors(body);
             (factors.len() > 1 && factors.into_iter().any(|factor| !depends(factor, *var))) || has_movable_sum(body)
         }
         Node::Binary(BinaryFn::Add | BinaryFn::Sub, ..) => children(term).into_iter().any(has_movable_sum),
-        _ => children(term).into_iter().any(has_sum),
+        _ => children(term).into_iter().any(has_reduction),
     }
 }
 
@@ -578,7 +588,8 @@ impl<'a> Run<'a> {
                 let (left, right) = (self.value(a), self.value(b));
                 let divides = matches!(function, BinaryFn::Div | BinaryFn::Rem);
                 self.exceptional |= divides && right.scalar().is_zero();
-                binary(*function, left, right, a.dtype)
+                let value = binary(*function, left, right, a.dtype);
+                if is_pattern(*function, a, b) { holding(value) } else { value }
             }
             Node::Select(operands) => {
                 let [condition, a, b] = &**operands;
@@ -600,8 +611,8 @@ impl<'a> Run<'a> {
         value
     }
 
-    /// The coordinate that indices are at the current point.
-    fn coordinate(&self, indices: &[Index]) -> Option<Vec<u64>> {
+    /// The coordinate of a tensor that indices are at the current point.
+    fn coordinate(&self, tensor: TensorId, indices: &[Index]) -> Option<Vec<u64>> {
         let element = |tensor: TensorId, at: &[u64]| {
             let is_inside = at.iter().zip(&self.program.dims[tensor.index()]).all(|(at, size)| at < size);
             let stored = self.stored[tensor.index()].as_ref().filter(|_| is_inside)?;
@@ -611,11 +622,11 @@ impl<'a> Run<'a> {
                 _ => None,
             }
         };
-        indices.iter().map(|index| index.at(&self.at, &element)).collect()
+        coordinate(tensor, indices, &self.at, Asked { element: &element, dims: &self.program.dims })
     }
 
     fn element(&mut self, tensor: TensorId, indices: &[Index]) -> Value {
-        let at = self.coordinate(indices);
+        let at = self.coordinate(tensor, indices);
         let stored = self.stored[tensor.index()].as_ref();
         let found = at.and_then(|at| stored.and_then(|lookup| lookup.get(at.into_iter())));
         let (format, fill) = (&self.program.formats[tensor.index()], self.fills[tensor.index()]);

@@ -24,7 +24,7 @@ use lacunar_notation::{BinaryFn, Function, TensorId, UnaryFn, VarId};
 
 use crate::operators::Operation;
 use crate::scalar::Scalar;
-use crate::sums::{Index, Node, Term, cast, gives_index, reduce, variables};
+use crate::sums::{Border, Index, Node, Term, cast, gives_index, reduce, variables};
 use crate::types::{computed_in, mixed, of_binary, of_unary};
 pub use actions::{Action, COUNT};
 pub use sizes::{Sizes, sizes};
@@ -253,10 +253,16 @@ impl Reader<'_> {
     fn index(&mut self, index: &Expr) -> Result<Index, String> {
         use lacunar_front::einsum::BinaryOp::{Add, Mul, Sub};
         let scaled = |index: Index, by: i64| Index {
-            terms: index.terms.into_iter().map(|(var, factor)| (var, factor * by)).collect(),
+            terms: index
+                .terms
+                .into_iter()
+                .map(|(var, factor)| (var, factor * by))
+                .filter(|(_, factor)| *factor != 0)
+                .collect(),
             elements: index.elements.into_iter().map(|(of, at, factor)| (of, at, factor * by)).collect(),
             constant: index.constant * by,
             is_sum: true,
+            border: None,
         };
         let sum = |a: Index, b: Index| {
             let mut sum = a;
@@ -275,7 +281,18 @@ impl Reader<'_> {
         Ok(match &index.kind {
             ExprKind::Name(name) => self.var(name).into(),
             ExprKind::Number(Number::Int(value)) => {
-                Index { terms: Vec::new(), elements: Vec::new(), constant: *value as i64, is_sum: true }
+                Index { terms: Vec::new(), elements: Vec::new(), constant: *value as i64, is_sum: true, border: None }
+            }
+            ExprKind::Apply { name, args, callee: Callee::Named } if name.text == "size" => {
+                let size = self.extent(args).ok_or("the size of a dimension is not known")?;
+                Index {
+                    constant: size,
+                    ..self.index(&Expr { kind: ExprKind::Number(Number::Int(0)), ..index.clone() })?
+                }
+            }
+            ExprKind::Apply { name, args, callee: Callee::Named } if border(&name.text).is_some() => {
+                let [sum] = args.as_slice() else { return Err("a border takes one index".to_string()) };
+                Index { border: border(&name.text), ..self.index(sum)? }
             }
             ExprKind::Apply { name, args, .. } => {
                 let tensor = self.tensor(&name.text, args.len());
@@ -309,6 +326,18 @@ impl Reader<'_> {
             }
             _ => return Err("an index is no sum".to_string()),
         })
+    }
+
+    /// The size of a dimension that is declared, by the name of the tensor and the number of the dimension.
+    fn extent(&self, args: &[Expr]) -> Option<i64> {
+        let [Expr { kind: ExprKind::Name(name), .. }, Expr { kind: ExprKind::Number(Number::Int(dimension)), .. }] =
+            args
+        else {
+            return None;
+        };
+        let dims = self.declarations.dims.get(name).cloned();
+        let dims = dims.or_else(|| Some(vec![*self.declarations.sizes.get(name)?]))?;
+        dims.get(usize::try_from(*dimension).ok()?).map(|size| *size as i64)
     }
 
     fn value(&mut self, expr: &Expr) -> Result<Value, String> {
@@ -549,7 +578,16 @@ fn occurs(name: &str, index: &Expr) -> bool {
 
 /// An index that is an element.
 fn gathered(tensor: TensorId, indices: Vec<Index>) -> Index {
-    Index { terms: Vec::new(), elements: vec![(tensor, indices, 1)], constant: 0, is_sum: false }
+    Index { terms: Vec::new(), elements: vec![(tensor, indices, 1)], constant: 0, is_sum: false, border: None }
+}
+
+/// The border that a word in an index says.
+fn border(word: &str) -> Option<Border> {
+    match word {
+        "wrap" => Some(Border::Wrap),
+        "clamp" => Some(Border::Clamp),
+        _ => None,
+    }
 }
 
 /// True if an index is a number.

@@ -78,34 +78,67 @@ pub struct Index {
     pub constant: i64,
     /// True if it was written as more than a variable or an element.
     pub is_sum: bool,
+    /// What is done where the sum lies outside of the dimension, if anything.
+    pub border: Option<Border>,
 }
 
-/// The value of an element of a tensor at a coordinate; `None` outside of its dimensions.
-pub type Element<'a> = &'a dyn Fn(TensorId, &[u64]) -> Option<i128>;
+/// What is done where an index lies outside of its dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Border {
+    /// The dimension goes round.
+    Wrap,
+    /// The nearest coordinate is taken.
+    Clamp,
+}
+
+impl Border {
+    /// The coordinate for a sum; `None` in a dimension without coordinates.
+    pub fn coordinate(self, sum: i128, size: u64) -> Option<i128> {
+        let size = i128::from(size);
+        match self {
+            _ if size == 0 => None,
+            Border::Wrap => Some(((sum % size) + size) % size),
+            Border::Clamp => Some(if sum < 0 { 0 } else { sum.min(size - 1) }),
+        }
+    }
+}
+
+/// The tensors that indices ask of.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// The value of an element of a tensor at a coordinate; `None` outside of its dimensions.
+    pub element: &'a dyn Fn(TensorId, &[u64]) -> Option<i128>,
+    /// The sizes of the dimensions of each tensor.
+    pub dims: &'a [Vec<u64>],
+}
 
 impl From<VarId> for Index {
     fn from(var: VarId) -> Index {
-        Index { terms: vec![(var, 1)], elements: Vec::new(), constant: 0, is_sum: false }
+        Index { terms: vec![(var, 1)], elements: Vec::new(), constant: 0, is_sum: false, border: None }
     }
 }
 
 impl Index {
     /// The variable, of an index that is one.
     pub fn variable(&self) -> Option<VarId> {
-        match (self.terms.as_slice(), self.is_sum) {
-            (&[(var, 1)], false) => Some(var),
+        match (self.terms.as_slice(), self.is_sum, self.border) {
+            (&[(var, 1)], false, None) => Some(var),
             _ => None,
         }
     }
 
-    /// The coordinate, where variables have these values; `None` before the first, and where an element in it lies outside.
-    pub fn at(&self, values: &[u64], element: Element<'_>) -> Option<u64> {
+    /// The coordinate in a dimension of a size, where variables have these values; `None` before the first, and where an element in it
+    /// lies outside.
+    fn at(&self, size: u64, values: &[u64], asked: Asked<'_>) -> Option<u64> {
         let terms = self.terms.iter().map(|(var, factor)| i128::from(*factor) * i128::from(values[var.index()]));
         let mut sum = terms.sum::<i128>() + i128::from(self.constant);
         for (tensor, indices, factor) in &self.elements {
-            let at: Option<Vec<u64>> = indices.iter().map(|index| index.at(values, element)).collect();
-            sum += i128::from(*factor) * element(*tensor, &at?)?;
+            sum += i128::from(*factor) * (asked.element)(*tensor, &coordinate(*tensor, indices, values, asked)?)?;
         }
+        let sum = match self.border {
+            Some(border) => border.coordinate(sum, size)?,
+            None => sum,
+        };
         u64::try_from(sum).ok()
     }
 
@@ -116,6 +149,12 @@ impl Index {
             indices.iter().for_each(|index| index.collect(found));
         }
     }
+}
+
+/// The coordinate of a tensor that indices are, where variables have these values; `None` where one of them lies outside.
+pub fn coordinate(tensor: TensorId, indices: &[Index], values: &[u64], asked: Asked<'_>) -> Option<Vec<u64>> {
+    let sizes = &asked.dims[tensor.index()];
+    indices.iter().zip(sizes).map(|(index, &size)| index.at(size, values, asked)).collect()
 }
 
 /// The variables of indices, each once.

@@ -104,4 +104,27 @@ impl Tensor {
         coords.push(last);
         Tensor::from_coo(Coo { dims, coords, values: Values::Pattern(vec![One; entries]) }, format)
     }
+
+    /// The values of a tensor of integers as coordinates, in order and each once. An element that is not stored has the fill value.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Coo, Coordinates, Tensor, Values};
+    /// let coords = vec![Coordinates::U32(vec![0, 2, 3])];
+    /// let list = Coo { dims: vec![4], coords, values: Values::I64(vec![7, 5, 7]) };
+    /// assert_eq!(Tensor::from_coo(list, &Format::dense(1))?.distinct_coordinates()?, [0, 5, 7]);
+    /// # Ok::<(), lacunar_runtime::StorageError>(())
+    /// ```
+    pub fn distinct_coordinates(&self) -> Result<Vec<u64>, StorageError> {
+        if !self.format().is_dense() {
+            return self.convert(&Format::dense(self.order()))?.distinct_coordinates();
+        }
+        let mut found = coordinates(&self.to_coo()?.values);
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
 }

@@ -212,7 +212,8 @@ fn clusters_are_stable() {
 #[test]
 fn examples_are_short_and_agree_with_the_oracle() {
     let folder = examples();
-    for name in ["betweenness", "cpals", "cg", "bicgstab", "life"] {
+    assert!(folder.succeed("run examples/torus.lac").contains("alive = 5\nmoved = false\n"));
+    for name in ["betweenness", "cpals", "cg", "bicgstab", "life", "torus"] {
         assert!(folder.read(&format!("examples/{name}.lac")).lines().count() <= 30, "{name}");
     }
     for name in ["pagerank", "bfs", "sssp", "components", "triangles", "kmeans", "ktruss"] {

@@ -92,6 +92,8 @@ pub struct Lattice {
     pub iterators: Vec<Iterator>,
     /// The points; none is there twice.
     pub points: Vec<Point>,
+    /// Levels that hold all coordinates of an interval and are in every point: they are no iterators, as they confine the loop.
+    pub confining: Vec<Iterator>,
 }
 
 /// The most lattice points that get a loop each in an innermost merge of intervals.
@@ -124,22 +126,34 @@ impl Lattice {
         points.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
         points.dedup();
         let mut iterators = iterators;
+        let confining = take_confining(kernel, &mut iterators, &mut points);
         search_indicators(kernel, body, &mut iterators, &points);
         search_tested(kernel, var, &mut iterators, &points);
         if let ([only], true) = (iterators.as_mut_slice(), points == [Point(1)])
+            && confining.is_empty()
             && can_be_unordered(kernel, body, var, only)
         {
             only.mode = Mode::Coiterate;
         }
-        Ok(Lattice { iterators, points })
+        Ok(Lattice { iterators, points, confining })
     }
 
     /// True if there is something to do at every coordinate of the dimension.
     pub fn is_full(&self) -> bool {
+        self.has_rest() && self.confining.is_empty()
+    }
+
+    /// True if there is something to do where no iterator has a coordinate.
+    pub fn has_rest(&self) -> bool {
         self.points.contains(&Point::ALL)
     }
 
-    /// True if every coordinate of the dimension is looked at: something may be done where no iterator that is advanced has a
+    /// True if the same is done at every coordinate of the dimension.
+    pub fn is_dense(&self) -> bool {
+        self.points == [Point::ALL] && self.confining.is_empty()
+    }
+
+    /// True if every coordinate of the loop is looked at: something may be done where no iterator that is advanced has a
     /// coordinate, perhaps if one is found that is searched.
     pub fn visits_all(&self) -> bool {
         let searched = self.searched();
@@ -159,13 +173,50 @@ impl Lattice {
     }
 }
 
+/// Takes the levels that confine the loop out of its iterators: those that hold all coordinates of an interval, without which nothing
+/// is done. What is left is met within these coordinates, which takes searches in the iterators that are advanced.
+///
+/// ```text
+/// y(i) = A(i,j) * (j <= i) * x(j)      A: csr      for p in A2_pos[i] .. the first position behind column i
+/// ```
+fn take_confining(kernel: &Kernel, iterators: &mut Vec<Iterator>, points: &mut Vec<Point>) -> Vec<Iterator> {
+    let advanced = |it: &Iterator| it.mode == Mode::Coiterate;
+    let required = points.iter().fold(u64::MAX, |all, point| all & point.0);
+    let confines = |k: usize| {
+        let it = &iterators[k];
+        let indicator = kernel.tensors[it.access.tensor].indicator.as_deref();
+        advanced(it) && indicator.is_some_and(|own| own.has_interval(it.level)) && Point(required).has(k)
+    };
+    let taken = Point::of((0..iterators.len()).filter(|&k| confines(k)));
+    // Lists of workspaces are in the order in which they were filled, unless that is asked for.
+    let in_order = |it: &Iterator| {
+        let tensor = &kernel.tensors[it.access.tensor];
+        tensor.format.levels()[it.level].properties().ordered && !tensor.role.is_listed()
+    };
+    let others = (0..iterators.len()).filter(|&k| !taken.has(k) && advanced(&iterators[k]));
+    if points.is_empty() || !others.into_iter().all(|k| in_order(&iterators[k])) {
+        return Vec::new();
+    }
+    let kept: Vec<usize> = (0..iterators.len()).filter(|&k| !taken.has(k)).collect();
+    let renumbered = |point: &Point| Point::of((0..kept.len()).filter(|&new| point.has(kept[new])));
+    *points = points.iter().map(renumbered).collect();
+    let (confining, rest) =
+        std::mem::take(iterators).into_iter().enumerate().partition::<Vec<_>, _>(|(k, _)| taken.has(*k));
+    *iterators = rest.into_iter().map(|(_, it)| it).collect();
+    confining.into_iter().map(|(_, it)| it).collect()
+}
+
 /// Searches around indicators: their intervals tell at once if they have a coordinate, and are not advanced where stored coordinates
 /// lead; where the last level of one leads, its only coordinate is looked up in the others.
 ///
 /// If every coordinate is looked at, and nothing else is merged, the intervals are advanced: they part the dimension into pieces.
 fn search_indicators(kernel: &Kernel, body: &Stmt, iterators: &mut [Iterator], points: &[Point]) {
     let computed = |it: &Iterator| kernel.tensors[it.access.tensor].indicator.is_some();
-    let last = |it: &Iterator| computed(it) && it.level + 1 == it.access.vars.len();
+    let has_interval = |it: &Iterator| {
+        let indicator = kernel.tensors[it.access.tensor].indicator.as_deref();
+        indicator.is_some_and(|own| own.has_interval(it.level))
+    };
+    let last = |it: &Iterator| computed(it) && !has_interval(it);
     let advanced = |it: &Iterator| it.mode == Mode::Coiterate;
     let led = |iterators: &[Iterator], by: &dyn Fn(&Iterator) -> bool| {
         points.iter().all(|point| point.members().any(|k| advanced(&iterators[k]) && by(&iterators[k])))
@@ -183,8 +234,8 @@ fn search_indicators(kernel: &Kernel, body: &Stmt, iterators: &mut [Iterator], p
     let interval = |it: &Iterator| {
         let tensor = &kernel.tensors[it.access.tensor];
         let mode = tensor.format.mode_order().get(it.level);
-        let factor = tensor.indicator.as_ref().zip(mode).and_then(|(own, mode)| own.equation()?.factors.get(*mode));
-        !last(it) && factor.is_some_and(|factor| factor.abs() == 1)
+        let factor = tensor.indicator.as_deref().zip(mode).and_then(|(own, &mode)| own.factor(mode));
+        has_interval(it) && factor.is_some_and(|factor| factor.abs() == 1)
     };
     let most = if matches!(body, Stmt::Assign(_)) { MOST_PIECES } else { MOST_OUTER_PIECES };
     let in_pieces = points.len() <= most && iterators.iter().filter(|it| advanced(it)).all(interval);

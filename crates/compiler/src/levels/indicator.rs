@@ -1,4 +1,4 @@
-//! Levels of indicators that are equations: the coordinates that an affine equation leaves, computed from those above.
+//! Levels of indicators that are equations or inequalities: the coordinates that they leave, computed from those above.
 //!
 //! ```text
 //! i + k - d + 1 == 0        in the order i, k, d
@@ -12,18 +12,46 @@
 //! neighboring positions if the factor is 1. An interval holds the coordinates from which the levels below can still reach 0; of
 //! the last level there is at most one.
 //!
+//! An inequality has intervals only: those of coordinates from which the levels below can reach 0 or more. They are open on one side.
+//!
+//! ```text
+//! i - j >= 0                in the order i, j
+//!   level of i    every coordinate                                   position = i
+//!   level of j    begin .. end = -i .. -i + min(n_j, i + 1)          position = j - i
+//! ```
+//!
 //! Nothing is stored, and no position is asked for its parent: loops over positions alone, which a schedule may demand, are loops over
 //! stored tensors.
 
 use std::rc::Rc;
 
 use lacunar_imp::{BinaryOp, Builder, CompareOp, ExprId, VarId};
-use lacunar_notation::Equation;
+use lacunar_notation::{Equation, Inequality};
 
 use super::{At, LevelCode, Only, Position, State};
 
 /// The levels of an equation whose dimensions are in the order `modes`; `sizes` are those of its dimensions.
 pub fn levels(b: &mut Builder, equation: &Equation, modes: &[usize], sizes: &[ExprId]) -> Vec<Rc<dyn LevelCode>> {
+    levels_of(b, (equation, false), modes, sizes)
+}
+
+/// The levels of an inequality, as those of an equation.
+pub fn levels_on_one_side(
+    b: &mut Builder,
+    inequality: &Inequality,
+    modes: &[usize],
+    sizes: &[ExprId],
+) -> Vec<Rc<dyn LevelCode>> {
+    levels_of(b, (&inequality.border, true), modes, sizes)
+}
+
+/// The levels of an equation, or of the inequality whose border it is.
+fn levels_of(
+    b: &mut Builder,
+    (equation, is_border): (&Equation, bool),
+    modes: &[usize],
+    sizes: &[ExprId],
+) -> Vec<Rc<dyn LevelCode>> {
     let mut levels: Vec<Rc<dyn LevelCode>> = Vec::new();
     // From the innermost: the least and the greatest sum of the terms below.
     let zero = b.int(0);
@@ -32,11 +60,11 @@ pub fn levels(b: &mut Builder, equation: &Equation, modes: &[usize], sizes: &[Ex
         let factor = equation.factors[mode];
         let above = level.checked_sub(1).map(|above| equation.factors[modes[above]].signum());
         let term = Term { factor, above, constant: equation.constant, size: sizes[mode] };
-        if level + 1 == modes.len() {
+        if level + 1 == modes.len() && !is_border {
             let always = level > 0 && factor.abs() == 1;
             levels.push(Rc::new(Solution { term, always }));
         } else {
-            levels.push(Rc::new(Interval { term, least, greatest }));
+            levels.push(Rc::new(Interval { term, least: (!is_border).then_some(least), greatest }));
         }
         let one = b.int(1);
         let last = b.sub(sizes[mode], one);
@@ -99,8 +127,8 @@ fn negated(b: &mut Builder, number: ExprId) -> ExprId {
 #[derive(Debug)]
 struct Interval {
     term: Term,
-    /// The least sum of the terms below.
-    least: ExprId,
+    /// The least sum of the terms below, where the whole must not be above 0.
+    least: Option<ExprId>,
     /// The greatest sum of the terms below.
     greatest: ExprId,
 }
@@ -110,20 +138,27 @@ impl Interval {
     fn coordinates(&self, b: &mut Builder, base: ExprId) -> (ExprId, ExprId) {
         // The own term is between these, times the factor's sign, if what is below can make up for it.
         let (low, high) = match self.term.factor > 0 {
-            true => (negated(b, self.greatest), negated(b, self.least)),
-            false => (self.least, self.greatest),
+            true => (Some(negated(b, self.greatest)), self.least.map(|least| negated(b, least))),
+            false => (self.least, Some(self.greatest)),
         };
-        let (low, high) = (b.sub(low, base), b.sub(high, base));
         let (zero, step) = (b.int(0), self.term.step(b));
-        let rounding = b.int(self.term.factor.abs() - 1);
-        let low = b.binary(BinaryOp::Max, low, zero);
-        let low = b.add(low, rounding);
-        let low = self.term.divided(b, low);
-        let high = b.add(high, step);
-        let high = b.binary(BinaryOp::Max, high, zero);
-        let high = self.term.divided(b, high);
-        let high = b.binary(BinaryOp::Min, high, self.term.size);
-        (low, b.binary(BinaryOp::Max, low, high))
+        let low = low.map_or(zero, |low| {
+            let low = b.sub(low, base);
+            let rounding = b.int(self.term.factor.abs() - 1);
+            let low = b.binary(BinaryOp::Max, low, zero);
+            let low = b.add(low, rounding);
+            self.term.divided(b, low)
+        });
+        let high = high.map_or(self.term.size, |high| {
+            let high = b.sub(high, base);
+            let high = b.add(high, step);
+            let high = b.binary(BinaryOp::Max, high, zero);
+            let high = self.term.divided(b, high);
+            b.binary(BinaryOp::Min, high, self.term.size)
+        });
+        // What ends before it begins ends where it begins.
+        let low = if low == zero { zero } else { b.binary(BinaryOp::Min, low, high) };
+        (low, high)
     }
 }
 
@@ -133,6 +168,16 @@ impl LevelCode for Interval {
         let (low, high) = self.coordinates(b, base);
         let (begin, end) = (self.term.moved(b, base, low), self.term.moved(b, base, high));
         (b.define("begin", begin), b.define("end", end))
+    }
+
+    fn interval(&self, b: &mut Builder, parent: ExprId) -> Option<(ExprId, ExprId)> {
+        let base = self.term.base(b, parent);
+        Some(self.coordinates(b, base))
+    }
+
+    fn locate(&self, b: &mut Builder, parent: ExprId, coordinate: ExprId) -> Option<ExprId> {
+        let base = self.term.base(b, parent);
+        Some(self.term.moved(b, base, coordinate))
     }
 
     fn parent(&self, _b: &mut Builder, position: ExprId, _parents: ExprId) -> ExprId {

@@ -21,6 +21,7 @@
 
 mod banded;
 mod bitmap;
+pub mod border;
 mod compressed;
 mod cursor;
 mod delta;
@@ -355,6 +356,12 @@ pub trait LevelCode: std::fmt::Debug {
 
     /// The position of a coordinate under a parent position, for levels that locate.
     fn locate(&self, _b: &mut Builder, _parent: ExprId, _coordinate: ExprId) -> Option<ExprId> {
+        None
+    }
+
+    /// The first coordinate under a parent position and the one behind the last, for levels that have all between them and locate
+    /// these.
+    fn interval(&self, _b: &mut Builder, _parent: ExprId) -> Option<(ExprId, ExprId)> {
         None
     }
 

@@ -34,7 +34,8 @@ pub(super) fn check(cx: &mut Lowerer<'_>) {
     sizes(cx);
     let vars = dimension_vars(cx.kernel);
     for (id, tensor) in cx.kernel.tensors.iter() {
-        if let (Some(Indicator::Equation(equation)), Some(vars)) = (tensor.indicator.as_deref(), vars.get(&id)) {
+        let sum = tensor.indicator.as_deref().and_then(Indicator::sum);
+        if let (Some(equation), Some(vars)) = (sum, vars.get(&id)) {
             sums(cx, equation, vars);
         }
         let own = arrays_of(cx, id);
@@ -69,6 +70,17 @@ fn coordinates(cx: &mut Lowerer<'_>, gather: &Gather, vars: &[VarId]) {
             let room = cx.b.int(i64::try_from(room_for(list)).unwrap_or(i64::MAX));
             let outside = cx.b.compare(CompareOp::Gt, room, size);
             return cx.b.if_then(outside, |b| b.fail(Status::OutOfRange));
+        }
+        Source::Border(_) => {
+            // Every combination of the variables has a coordinate.
+            let one = cx.b.int(1);
+            let is_empty = cx.b.compare(CompareOp::Lt, size, one);
+            let some = others.iter().fold(is_empty, |some, var| {
+                let own = cx.size(*var);
+                let has_values = cx.b.compare(CompareOp::Ge, own, one);
+                cx.b.and(some, has_values)
+            });
+            return cx.b.if_then(some, |b| b.fail(Status::OutOfRange));
         }
         Source::Tensor(of) => cx.parameters.code[of.index()].values,
     };

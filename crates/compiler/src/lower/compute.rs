@@ -12,7 +12,7 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Scalar};
 use lacunar_imp::{CompareOp, ExprId};
 use lacunar_notation::concrete::Assign;
-use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Monoid, Operator, Role, TensorId};
+use lacunar_notation::{Access, AssignOp, BinaryFn, Expr, ExprKind, Literal, Monoid, Operator, Role, TensorId};
 
 use super::derive::value_position;
 use super::scope::{Reading, Scope, Uncertain};
@@ -88,8 +88,36 @@ fn differs(cx: &mut Lowerer<'_>, value: &Expr, target: TensorId, scope: &Scope) 
     Ok(cx.b.compare(CompareOp::Ne, of, fill))
 }
 
-/// Gives a target the value of an assignment.
+/// Gives a target the value of an assignment. Where that is absent, it may be all that is left of the value before.
 fn add(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<(), Diagnostic> {
+    let Some(absorbed) = absorbed(cx, assign, scope) else { return combine(cx, assign, scope) };
+    match presence(cx, &assign.rhs, scope) {
+        Presence::Always => combine(cx, assign, scope),
+        Presence::Never => combine(cx, &absorbed, scope),
+        Presence::If(condition) => {
+            let (then, present) = cx.block(|cx| combine(cx, assign, scope));
+            let (otherwise, absent) = cx.block(|cx| combine(cx, &absorbed, scope));
+            cx.branch(condition, then, otherwise);
+            present.and(absent)
+        }
+    }
+}
+
+/// What an assignment comes to where its value is absent, if that annihilates every value before, be it infinite or not a number: an absent
+/// 0 in `y(i) *= x(i)`. The places of the target tell the loops around, so that each has one value combined with it.
+fn absorbed(cx: &Lowerer<'_>, assign: &Assign, scope: &Scope) -> Option<Assign> {
+    let monoid = assign.op.monoid().filter(|_| assign.rhs.dtype.is_float())?;
+    let background = background(&cx.kernel.tensors, &assign.rhs).filter(|background| background.absent)?;
+    let (_, left) = monoid.function().annihilated_by(background.value);
+    let originals = scope.bound().into_iter().flat_map(|var| cx.kernel.provenance.originals(var));
+    let is_result = cx.kernel.tensors[assign.lhs.tensor].role == Role::Result;
+    let is_told = is_result && originals.into_iter().all(|var| assign.lhs.vars.contains(&var));
+    let kind = ExprKind::Literal(Literal::Fill(left.filter(|_| is_told)?));
+    Some(Assign { op: AssignOp::Set, rhs: Expr { kind, ..assign.rhs.clone() }, ..assign.clone() })
+}
+
+/// Combines the value of an assignment with that of its target, or replaces it.
+fn combine(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<(), Diagnostic> {
     let of = match assign.op.monoid().and_then(Monoid::compared) {
         Some(_) => value_of(cx, &assign.rhs, scope)?,
         None => None,

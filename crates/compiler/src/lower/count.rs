@@ -89,7 +89,7 @@ pub(super) fn count(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope
     let Some(counted) = scope.counted().filter(|counted| counted.var == var) else { return Ok(false) };
     let lattice = Lattice::build(cx.kernel, body, var)
         .map_err(|_| Diagnostic::internal("a loop that was counted before has too many iterators"))?;
-    let scope = &region::confine(cx, var, scope)?;
+    let scope = &region::confine(cx, var, &lattice, scope)?;
     if lattice.visits_all() {
         let (first, end) = region::coordinates(cx, var, scope)?;
         let count = cx.b.sub(end, first);

@@ -93,7 +93,7 @@ pub(super) fn is_certain(cx: &Lowerer<'_>, stmt: &Stmt, tensor: TensorId, assume
         Stmt::Forall(var, body) => {
             let is_whole = cx.kernel.provenance.is_plain(*var) && !region::leaves_out(cx.kernel, *var);
             let some = assumed || cx.b.as_const(cx.size(*var)).is_some_and(|size| size.bits > 0);
-            let all = |lattice: Lattice| lattice.points == [Point::ALL];
+            let all = |lattice: Lattice| lattice.is_dense();
             let is_full = is_whole && some && Lattice::build(cx.kernel, body, *var).is_ok_and(all);
             is_full && is_certain(cx, body, tensor, assumed, scope)
         }

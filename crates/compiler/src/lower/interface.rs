@@ -22,7 +22,7 @@ use super::sizes::derived_size;
 use super::units::threads::must_be_serial;
 use super::views;
 use super::{Found, Lowerer, Options, Parameters, Phase, SPECIALIZED_SIZE, TensorCode};
-use crate::levels::{LevelCode, Part, gathered, indicator, level_code};
+use crate::levels::{LevelCode, Part, border, gathered, indicator, level_code};
 
 /// The meaning of a parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -137,6 +137,9 @@ impl Declared<'_> {
                 Indicator::Equation(equation) => {
                     indicator::levels(&mut self.b, equation, tensor.format.mode_order(), &sizes)
                 }
+                Indicator::Inequality(inequality) => {
+                    indicator::levels_on_one_side(&mut self.b, inequality, tensor.format.mode_order(), &sizes)
+                }
                 // The parameters of the tensor whose values they are have to be there before.
                 Indicator::Gather(_) => Vec::new(),
             };
@@ -194,6 +197,7 @@ impl Declared<'_> {
             let dims: Vec<ExprId> = vars[&id].iter().map(|var| sizes[var.index()]).collect();
             tensors[id.index()].levels = match &gather.source {
                 Source::List(list) => gathered::of_list(&mut self.b, tensor, list, &dims),
+                Source::Border(border) => border::levels(&mut self.b, border, tensor.format.mode_order(), &dims),
                 Source::Tensor(of) => match tensors[of.index()].values {
                     Some(values) => gathered::of_values(tensor, values, &dims),
                     None => Vec::new(),

@@ -32,6 +32,8 @@ pub(super) enum Strategy {
     Nothing,
     /// Every coordinate of the region is visited.
     Dense,
+    /// Every coordinate is visited, in pieces between borders.
+    Borders,
     /// Every coordinate is visited in lanes, in which operands are tested.
     Tested,
     /// As [`Strategy::Tested`], or, where few coordinates are stored, over a list of them.
@@ -93,6 +95,8 @@ pub(super) struct Circumstances {
     pub is_innermost: bool,
     /// Some operand in the body that is none of its iterators may be absent.
     pub is_uncertain: bool,
+    /// It is worth parting by the borders of indices.
+    pub has_borders: bool,
 }
 
 /// How a schedule says that the loop over a leaf is run, other than by threads.
@@ -142,6 +146,7 @@ pub(super) fn choose(lattice: &Lattice, body: &Stmt, traits: &[Traits], circumst
                 Strategy::Tested
             }
         }
+        [Point::ALL] if circumstances.has_borders => Strategy::Borders,
         [Point::ALL] => Strategy::Dense,
         _ if !loops.contains(&Point::ALL) && merged.members().all(|k| traits[k].words) => Strategy::Words(loops),
         [only] if only.0.count_ones() == 1 => {
@@ -225,6 +230,7 @@ impl fmt::Display for InWords<'_> {
         match strategy {
             Strategy::Nothing => write!(f, "nothing is done"),
             Strategy::Dense => write!(f, "every coordinate"),
+            Strategy::Borders => write!(f, "every coordinate, between borders"),
             Strategy::Tested => write!(f, "every coordinate, {} tested", names.join(", ")),
             Strategy::Listed => {
                 write!(f, "every coordinate, {} tested, or a list of what it stores", names[0])
@@ -286,6 +292,7 @@ mod tests {
         reduces: true,
         is_innermost: true,
         is_uncertain: false,
+        has_borders: false,
     };
     const LANES: Circumstances = Circumstances { kind: LoopKind::Vector(0), ..HERE };
 
@@ -298,7 +305,11 @@ mod tests {
             mode: if searched.contains(&k) { Mode::Search } else { Mode::Coiterate },
         };
         let points = points.iter().map(|point| Point::of(point.iter().copied())).collect();
-        Lattice { iterators: last.map_or(0..0, |last| 0..last + 1).map(iterator).collect(), points }
+        Lattice {
+            iterators: last.map_or(0..0, |last| 0..last + 1).map(iterator).collect(),
+            points,
+            confining: Vec::new(),
+        }
     }
 
     fn assignment() -> Stmt {

@@ -203,8 +203,7 @@ fn innermost_and_dense(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
             innermost_and_dense(kernel, consumer, var) && innermost_and_dense(kernel, producer, var)
         }
         Stmt::Forall(own, body) if *own == var => {
-            is_single(kernel, body)
-                && Lattice::build(kernel, body, var).is_ok_and(|lattice| lattice.points == [Point::ALL])
+            is_single(kernel, body) && Lattice::build(kernel, body, var).is_ok_and(|lattice| lattice.is_dense())
         }
         Stmt::Forall(_, body) => innermost_and_dense(kernel, body, var),
     }

@@ -89,7 +89,7 @@ pub(super) fn read_converted(
 }
 
 /// A name that no tensor has yet.
-pub(super) fn free_name(tensors: &Arena<Tensor>, base: &str) -> String {
+pub(crate) fn free_name(tensors: &Arena<Tensor>, base: &str) -> String {
     let taken = |name: &str| tensors.iter().any(|(_, tensor)| tensor.name == name);
     let mut name = base.to_string();
     while taken(&name) {

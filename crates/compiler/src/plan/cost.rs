@@ -59,7 +59,7 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], m
     };
     let conversion = |(access, format): &(AccessKey, Format)| {
         let tensor = &kernel.tensors[access.tensor];
-        if tensor.indicator.is_some() && tensor.gathered().is_none() {
+        if tensor.is_in_any_order() {
             return 0.0;
         }
         model.values(access.tensor) * CONVERSION + model.positions(access.tensor, format)[0]
@@ -113,9 +113,10 @@ impl Model<'_> {
             let sizes = info.dims.iter().map(|size| size.map_or(UNKNOWN_SIZE, |size| size as f64));
             return sizes.take(info.order() - 1).product::<f64>();
         }
-        if info.indicator.is_some() {
+        if let Some(indicator) = info.indicator.as_deref() {
             let sizes = info.dims.iter().map(|size| size.map_or(UNKNOWN_SIZE, |size| size as f64));
-            return sizes.clone().product::<f64>() / sizes.fold(1.0, f64::max);
+            let halved = matches!(indicator, Indicator::Inequality(_));
+            return sizes.clone().product::<f64>() / if halved { 2.0 } else { sizes.fold(1.0, f64::max) };
         }
         // Under each coordinate of the last sparse level, dense levels store every coordinate.
         let levels = info.format.levels();
@@ -249,7 +250,7 @@ impl Model<'_> {
     fn is_interval(&self, expr: &Expr, var: VarId) -> bool {
         expr.accesses().into_iter().all(|access| {
             let indicator = self.kernel.tensors[access.tensor].indicator.as_deref();
-            indicator.is_some_and(|own| own.equation().is_some()) || self.segment(access, var, &[]).is_none()
+            indicator.is_some_and(|own| own.gather().is_none()) || self.segment(access, var, &[]).is_none()
         })
     }
 

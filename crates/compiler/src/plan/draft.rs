@@ -252,10 +252,10 @@ impl<'a> Draft<'a> {
         }
         for (key, format) in discordant {
             let source = key.tensor;
-            // An indicator has its levels in any order: they are computed. Values of a tensor are coordinates in the order in which they
-            // are stored.
+            // Most indicators have their levels in any order: they are computed. Values of a tensor are coordinates in the order in which
+            // they are stored, and those of a border in that of its variables.
             let tensor = &self.kernel.tensors[source];
-            if tensor.role == Role::Indicator && tensor.gathered().is_none() {
+            if tensor.is_in_any_order() {
                 self.kernel.tensors[source].format = format;
                 continue;
             }

@@ -12,7 +12,7 @@
 
 mod auto;
 mod candidates;
-mod convert;
+pub(crate) mod convert;
 mod copy;
 mod cost;
 mod diagonals;

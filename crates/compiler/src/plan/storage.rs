@@ -159,7 +159,7 @@ fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Fo
     let tensor = &kernel.tensors[access.tensor];
     let mut modes: Vec<usize> = tensor.format.mode_order().to_vec();
     modes.sort_by_key(|&mode| turn(order, access.vars[mode]));
-    if let Some(indicator) = tensor.indicator.as_deref().filter(|_| tensor.gathered().is_none()) {
+    if let Some(indicator) = tensor.indicator.as_deref().filter(|indicator| indicator.is_in_any_order()) {
         return indicator.format(modes);
     }
     let mut levels = vec![Level::COMPRESSED; modes.len()];

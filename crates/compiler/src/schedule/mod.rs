@@ -36,7 +36,7 @@ use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::concrete::{Kernel, verify};
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::schedule::{Command, CommandKind, Name};
-use lacunar_notation::{IndexVar, VarId};
+use lacunar_notation::{Access, IndexVar, VarId};
 
 /// A kernel, and the forward of the names of the one that it was made of.
 type Transformed = Result<(Kernel, Forward), Diagnostic>;
@@ -102,6 +102,12 @@ fn leaf(kernel: &Kernel, name: &Name) -> Result<VarId, Diagnostic> {
 /// The variable of a name whose loop is to be replaced by others. The loop has no tags yet, which would be lost.
 fn replaceable(kernel: &Kernel, name: &Name) -> Result<VarId, Diagnostic> {
     let var = leaf(kernel, name)?;
+    if is_summand(kernel, var) {
+        let message =
+            format!("the values of `{name}` are summands of an index, of which nothing tells how many there are");
+        return Err(refuse("E1220", name.span, message, "has no size")
+            .hint("name the loop over the index that they are added to, or over the places that they are taken from"));
+    }
     match kernel.provenance.tags(var).next() {
         None => Ok(var),
         Some(_) => Err(refuse(
@@ -112,6 +118,20 @@ fn replaceable(kernel: &Kernel, name: &Name) -> Result<VarId, Diagnostic> {
         )
         .hint("make the loops first, then say who runs them and how")),
     }
+}
+
+/// True for a variable whose values are elements that are summands of an index, `p(i)` of `x(p(i) + 1)`: it is an index of
+/// indicators alone, and as large as an index can be. Loops of strips of it would count all of these.
+fn is_summand(kernel: &Kernel, var: VarId) -> bool {
+    let mut accesses: Vec<Access> = Vec::new();
+    kernel.stmt.visit_assigns(&mut |assign| {
+        let own = assign.rhs.accesses().into_iter().chain([&assign.lhs]);
+        accesses.extend(own.filter(|access| access.vars.contains(&var)).cloned());
+    });
+    let is_value =
+        |access: &Access| access.vars.last() == Some(&var) && kernel.tensors[access.tensor].gathered().is_some();
+    let is_tied = |access: &Access| kernel.tensors[access.tensor].indicator.is_some();
+    accesses.iter().all(is_tied) && accesses.iter().any(is_value)
 }
 
 /// A new variable.

@@ -84,6 +84,9 @@ fn tensors_that_are_missing_or_unknown() -> Result<(), Error> {
     assert_eq!(message(kernel.run_named(&[("A", a.as_dyn())])), "`x` is not given");
     let given = [("A", a.as_dyn()), ("x", x.as_dyn()), ("z", x.as_dyn())];
     assert_eq!(message(kernel.run_named(&given)), "the program has no tensor `z`");
+    let called = Kernel::compile("y(i) = foo(p(i))", &Options::new().backend(Backend::Interpreter))?;
+    let text = message(called.run_named(&[("p", Tensor::from_slice(&[2], &[1_i64, 0])?.as_dyn())]));
+    assert!(text.starts_with("`foo` is not given: there is no function `foo`"), "{text}");
     let mut single = Tensor::<f32>::zeros(&[2], Format::dense(1))?;
     assert_eq!(
         message(kernel.run(&mut single, &[a.as_dyn(), x.as_dyn()])),

@@ -3,6 +3,7 @@
 //! ```text
 //! sum(d, [d == i + 1] * x(d))                 x(i + 1)
 //! sum(d, e, [d == 2 e] * [e == p(i)] * x(d))  x(2 * p(i))
+//! sum(d, [d == (i - 1) mod n] * x(d))         x(wrap(i - 1))
 //! y(d) = [d == i + 1] * x(i)                  y(i + 1) = x(i)
 //! ```
 //!
@@ -33,9 +34,14 @@ impl Names<'_> {
     /// The index that an indicator's last variable is: a sum whose factor for it is one, or an element of what is gathered.
     pub(super) fn index_text(self, indicator: &Indicator, vars: &[VarId]) -> Option<String> {
         match indicator {
-            Indicator::Equation(equation) => self.sum_text(equation, vars),
+            Indicator::Equation(equation) => self.sum_text(equation, vars, true),
+            Indicator::Inequality(_) => None,
             Indicator::Gather(gather) => {
                 let of = match &gather.source {
+                    Source::Border(border) => {
+                        let sum = self.sum_text(&border.equation, vars, false)?;
+                        return Some(format!("{}({sum})", border.rule.name()));
+                    }
                     Source::Tensor(tensor) => self.tensors[*tensor].name.clone(),
                     Source::List(values) => {
                         format!("{{{}}}", values.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
@@ -47,7 +53,8 @@ impl Names<'_> {
         }
     }
 
-    fn sum_text(self, equation: &Equation, vars: &[VarId]) -> Option<String> {
+    /// The sum that is the last coordinate. If `is_whole`, it is the index, and a variable alone would be another one.
+    fn sum_text(self, equation: &Equation, vars: &[VarId], is_whole: bool) -> Option<String> {
         let (&last, factors) = equation.factors.split_last()?;
         let sign = -last;
         (last.abs() == 1).then_some(())?;
@@ -65,17 +72,36 @@ impl Names<'_> {
             let term = if factor.abs() == 1 { name.to_string() } else { format!("{} * {name}", factor.abs()) };
             add(sign * factor, term);
         }
-        // A variable alone would be another index.
-        if equation.constant != 0 || matches!(factors, [] | [_]) {
+        if equation.constant != 0 || factors.is_empty() || (is_whole && factors.len() == 1) {
             add(sign * equation.constant, equation.constant.abs().to_string());
         }
         Some(text)
     }
 
+    /// The sum of variables times factors and a constant, compared with 0: what is taken away stands on the right.
+    pub(super) fn comparison_text(self, equation: &Equation, sign: &str, vars: &[VarId]) -> String {
+        let Equation { factors, constant } = equation;
+        let side = |sign: i64| {
+            let of = |(&factor, &var): (&i64, &VarId)| {
+                let name = self.index(var);
+                let term = if factor.abs() == 1 { name.to_string() } else { format!("{} * {name}", factor.abs()) };
+                (factor.signum() == sign).then_some(term)
+            };
+            let mut terms: Vec<String> = factors.iter().zip(vars).filter_map(of).collect();
+            if constant.signum() == sign || terms.is_empty() {
+                terms.push((constant * sign).max(0).to_string());
+            }
+            terms.join(" + ")
+        };
+        format!("{} {sign} {}", side(1), side(-1))
+    }
+
     /// The access that an expression is, if it is of an indicator whose last variable is one of some.
     fn tied<'e>(self, expr: &'e Expr, vars: &[VarId]) -> Option<&'e Access> {
         let ExprKind::Access(access) = &unconverted(expr).kind else { return None };
-        let is_tied = self.tensors[access.tensor].indicator.is_some() && vars.contains(access.vars.last()?);
+        let is_index = |indicator: &Indicator| !matches!(indicator, Indicator::Inequality(_));
+        let is_tied = self.tensors[access.tensor].indicator.as_deref().is_some_and(is_index)
+            && vars.contains(access.vars.last()?);
         is_tied.then_some(access)
     }
 

@@ -288,10 +288,19 @@ impl Names<'_> {
         }
     }
 
-    /// The relation that an indicator is, solved for its last variable: `(d == i + 1)`.
+    /// The relation that an indicator is: solved for its last variable, `(d == i + 1)`, or as a comparison, `(2 * i >= 3 * j)`.
     fn relation_of(self, text: &mut String, indicator: &Indicator, vars: &[VarId]) {
         let last = vars.last().map_or("", |var| self.vars[*var].name.as_str());
-        let _ = write!(text, "({last} == {})", self.index_text(indicator, vars).unwrap_or_default());
+        let _ = match (self.index_text(indicator, vars), indicator) {
+            (Some(index), _) => write!(text, "({last} == {index})"),
+            (None, Indicator::Equation(equation)) => {
+                write!(text, "({})", self.comparison_text(equation, "==", vars))
+            }
+            (None, Indicator::Inequality(inequality)) => {
+                write!(text, "({})", self.comparison_text(&inequality.border, ">=", vars))
+            }
+            (None, Indicator::Gather(_)) => Ok(()),
+        };
     }
 
     fn expr(self, text: &mut String, expr: &Expr, outer: u8) {

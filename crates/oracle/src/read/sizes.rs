@@ -112,21 +112,30 @@ fn relate(
                     sizes[var.index()] = Some(size.div_ceil(factor.unsigned_abs()));
                     return true;
                 }
-            } else if let Some(values) =
-                index.terms.iter().map(|(var, _)| sizes[var.index()]).collect::<Option<Vec<u64>>>()
-                && let Some(listed) = listed(reading, index)
-            {
-                let last =
-                    |(&(_, factor), size): (&(VarId, i64), &u64)| i128::from(factor.max(0)) * (i128::from(*size) - 1);
-                let most =
-                    index.terms.iter().zip(&values).map(last).sum::<i128>() + i128::from(index.constant) + listed;
-                let size = if values.contains(&0) { 0 } else { u64::try_from((most + 1).max(0)).unwrap_or(u64::MAX) };
-                *of_dimension = Some(size);
+            } else if index.border.is_some() {
+                // It lies inside of a dimension of any size.
+            } else if let Some(size) = room(reading, index, sizes) {
+                // All that is assigned finds room.
+                let targets = reading.statements.iter().filter(|statement| statement.target == *tensor);
+                let others = targets.filter_map(|statement| room(reading, statement.indices.get(dimension)?, sizes));
+                *of_dimension = Some(others.fold(size, u64::max));
                 return true;
             }
         }
     }
     false
+}
+
+/// The size of a dimension in which all that an index comes to has room, if its variables have sizes.
+fn room(reading: &Reading, index: &Index, sizes: &[Option<u64>]) -> Option<u64> {
+    if index.border.is_some() || index.variable().is_some() {
+        return None;
+    }
+    let values: Vec<u64> = index.terms.iter().map(|(var, _)| sizes[var.index()]).collect::<Option<_>>()?;
+    let last = |(&(_, factor), size): (&(VarId, i64), &u64)| i128::from(factor.max(0)) * (i128::from(*size) - 1);
+    let sum = index.terms.iter().zip(&values).map(last).sum::<i128>();
+    let most = sum + i128::from(index.constant) + listed(reading, index)?;
+    Some(if values.contains(&0) { 0 } else { u64::try_from((most + 1).max(0)).unwrap_or(u64::MAX) })
 }
 
 /// The most that the numbers of lists add to an index; `None` if it has elements of tensors, whose values are not known.

@@ -65,5 +65,6 @@ pub(super) fn circumstances(cx: &Lowerer<'_>, l: &Loop<'_>) -> Circumstances {
         reduces: matches!(l.body, Stmt::Assign(assign) if !assign.lhs.vars.contains(&l.var)),
         is_innermost: matches!(l.body, Stmt::Assign(_)),
         is_uncertain,
+        has_borders: super::borders::has(kernel, l.var, l.body, l.scope),
     }
 }

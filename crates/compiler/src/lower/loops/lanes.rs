@@ -183,7 +183,7 @@ fn bind(
 
 /// The condition under which the coordinate is one of some point's; none if every one is.
 fn somewhere(cx: &mut Lowerer<'_>, l: &Loop<'_>, present: &[(usize, ExprId)]) -> Option<ExprId> {
-    if l.lattice.is_full() {
+    if l.lattice.has_rest() {
         return None;
     }
     let mut some = None;

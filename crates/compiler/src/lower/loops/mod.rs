@@ -4,6 +4,7 @@
 //! | file | strategy |
 //! |---|---|
 //! | `dense` | every coordinate of the region |
+//! | `borders` | every coordinate of the region, in pieces between borders (`Borders`) |
 //! | `lanes` | every coordinate, in lanes in which operands are tested (`Tested`) |
 //! | `listed` | lists of the coordinates that a tested operand stores |
 //! | `positions` | the positions of one iterator, or at most one of them |
@@ -24,6 +25,7 @@
 //! Paper: Kjolstad et al. 2017, §4.3 and §6.
 
 mod bits;
+mod borders;
 mod cases;
 mod dense;
 mod gallop;
@@ -54,7 +56,7 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
     let lattice = Lattice::build(cx.kernel, body, var).map_err(|error| {
         Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
     })?;
-    let scope = &region::confine(cx, var, scope)?;
+    let scope = &region::confine(cx, var, &lattice, scope)?;
     let traits = iter::traits(cx, &lattice, scope);
     let l = Loop { var, body, lattice: &lattice, traits: &traits, scope };
     let strategy = choose(&lattice, body, &traits, &circumstances(cx, &l));
@@ -69,6 +71,7 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
     match &strategy {
         Strategy::Nothing => Ok(()),
         Strategy::Dense => dense::emit(cx, &l),
+        Strategy::Borders => borders::emit(cx, &l),
         Strategy::Tested => lanes::emit(cx, &l),
         Strategy::Listed => listed::emit(cx, &l),
         Strategy::Positions(k) => positions::emit(cx, &l, *k),

@@ -98,7 +98,7 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(), Diagnostic>
     let l = &l.within(&scope);
     let none = cx.b.int(NONE);
     let heads = heads(cx, l, &cursors, none);
-    if l.lattice.is_full() {
+    if l.lattice.has_rest() {
         let interval = region::coordinates(cx, l.var, l.scope)?;
         return cx.each(LoopKind::Serial, cx.var_name(l.var), interval, |cx, coordinate| {
             at_least(cx, l, &heads, &cursors, coordinate)

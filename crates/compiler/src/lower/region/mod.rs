@@ -28,6 +28,7 @@ use super::derive::position;
 use super::scope::{Fact, Interval, Scope};
 use super::storage::level;
 use crate::iterate::iterators::{Iterator, Mode, level_var};
+use crate::iterate::lattice::Lattice;
 use crate::levels::Position;
 
 /// Something that confines variables, known from the kernel alone.
@@ -45,13 +46,39 @@ pub(super) trait Restriction: Sync {
 /// All that confines variables.
 const RESTRICTIONS: [&dyn Restriction; 1] = [&recovered::InsideDimension];
 
-/// Confines a variable whose loop comes next to all that is known of its values.
-pub(super) fn confine(cx: &mut Lowerer<'_>, var: VarId, scope: &Scope) -> Result<Scope, Diagnostic> {
+/// Confines a variable whose loop comes next to all that is known of its values: restrictions, and the intervals of the lattice.
+pub(super) fn confine(cx: &mut Lowerer<'_>, var: VarId, lattice: &Lattice, scope: &Scope) -> Result<Scope, Diagnostic> {
     let mut scope = scope.clone();
     for restriction in RESTRICTIONS {
         restriction.confine(cx, var, &mut scope)?;
     }
+    for iterator in &lattice.confining {
+        let interval = interval(cx, iterator, &scope)?;
+        narrow(cx, var, interval, &mut scope);
+    }
+    if let (Some((low, high)), false) = (scope.region(var), lattice.confining.is_empty()) {
+        let name = cx.var_name(var);
+        let high = cx.b.define(&format!("{name}_high"), high);
+        // Several intervals may have nothing in common.
+        let is_first = cx.b.as_const(low).is_some_and(|low| low.bits == 0);
+        let low = if is_first { low } else { cx.b.binary(BinaryOp::Min, low, high) };
+        let low = cx.b.define(&format!("{name}_low"), low);
+        scope.know(Fact::Region(var, (low, high)));
+    }
     Ok(scope)
+}
+
+/// The coordinates of an iterator that has all of an interval: none where it is absent.
+fn interval(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Result<Interval, Diagnostic> {
+    let (key, number) = (&iterator.access, iterator.level);
+    let parent = position(cx, key, number.checked_sub(1), scope)?.first();
+    let code = level(cx, key, number, scope)?;
+    let none = || Diagnostic::internal("a level that confines a loop has no interval");
+    let (low, high) = code.interval(&mut cx.b, parent).ok_or_else(none)?;
+    Ok(match scope.uncertain(key) {
+        Some(uncertain) => (low, cx.b.select(uncertain.present, high, low)),
+        None => (low, high),
+    })
 }
 
 /// True if loops over a variable leave out coordinates of its dimension.

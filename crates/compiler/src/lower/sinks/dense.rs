@@ -17,7 +17,7 @@ use lacunar_notation::provenance::Relation;
 use super::values::{add_to, clear_block, cleared_value};
 use super::{Addition, Checkpoint, Sink};
 use crate::iterate::iterators::{AccessKey, level_var};
-use crate::iterate::lattice::{Lattice, Point};
+use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::{original_loops, replaced_by};
 use crate::levels::Position;
 use crate::lower::Lowerer;
@@ -90,7 +90,7 @@ fn clearing(cx: &Lowerer<'_>, access: &AccessKey) -> Clearing {
         if kernel.provenance.is_known(var, &bound) {
             let confined =
                 is_confined(kernel, var, &bound) && has_outside_places(kernel, access.tensor, &[var], &scope);
-            let visits_all = Lattice::build(kernel, body, var).is_ok_and(|lattice| lattice.points == [Point::ALL]);
+            let visits_all = Lattice::build(kernel, body, var).is_ok_and(|lattice| lattice.is_dense());
             if confined || !visits_all || replaced_by(kernel, var).is_some() || leaves_out(kernel, var) {
                 break;
             }

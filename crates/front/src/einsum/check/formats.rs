@@ -11,7 +11,7 @@ use lacunar_base::Span;
 use lacunar_formats::{DType, Format, FormatError, Scalar};
 use lacunar_notation::operator::Bodies;
 use lacunar_notation::{
-    Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, TensorId, VarId,
+    Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, Tensor, TensorId, VarId,
 };
 
 use super::super::declarations::Declarations;
@@ -80,10 +80,15 @@ fn wrong_order(name: &str, span: Span, order: usize, error: &FormatError) -> Err
     FormatMistake::FormatOrder { name: name.to_string(), span, message, order }.into()
 }
 
+/// True for an indicator that has an entry at all coordinates but the last.
+fn has_every_place(tensor: &Tensor) -> bool {
+    tensor.gathered().is_some() || tensor.border().is_some()
+}
+
 /// A variable, and those that values which are indices tie to it: where one of a row's entries is absent, so are those of the rows that
 /// it is gathered into.
 fn gathered_with(program: &Program, expr: &Expr, var: VarId) -> Vec<VarId> {
-    let is_gather = |access: &&Access| program.tensors[access.tensor].gathered().is_some();
+    let is_gather = |access: &&Access| has_every_place(&program.tensors[access.tensor]);
     let gathers: Vec<&Access> = expr.accesses().into_iter().filter(is_gather).collect();
     let mut found = vec![var];
     loop {
@@ -104,7 +109,7 @@ fn is_absent(program: &Program, expr: &Expr, var: VarId) -> bool {
         ExprKind::Literal(_) => false,
         ExprKind::Access(access) => {
             let tensor = &program.tensors[access.tensor];
-            let is_sparse = !tensor.format.is_dense() && tensor.gathered().is_none();
+            let is_sparse = !tensor.format.is_dense() && !has_every_place(tensor);
             access.vars.contains(&var) && is_sparse && tensor.fill().is_zero()
         }
         ExprKind::Unary(function, operand) => function.keeps_zero() && absent(operand),

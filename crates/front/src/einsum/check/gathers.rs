@@ -22,6 +22,7 @@ pub(super) fn check(program: &mut Program, errors: &mut Vec<Error>) {
                 let outside = size.and_then(|size| Some((*values.iter().find(|value| **value >= size)?, size)));
                 errors.extend(outside.map(|(value, size)| AccessMistake::Listed { span, value, size }.into()));
             }
+            Source::Border(_) => {}
             Source::Tensor(of) => {
                 let of = *of;
                 let (name, dtype) = (program.tensors[of].name.clone(), program.tensors[of].dtype);

@@ -10,22 +10,25 @@
 //! y(i + k) += x(i) * w(k)      y(i_at) += [i_at == i + k] * x(i) * w(k)
 //! y(i) = x(p(i) - 1)           y(i) = sum(p_at_at, p_at, [p_at_at == p_at - 1] * [p_at == p(i)] * x(p_at_at))
 //! y(p(i)) += x(i)              y(p_at) += [p_at == p(i)] * x(i)
+//! y(i) = x(wrap(i - 1))        y(i) = sum(i_at, [i_at == (i - 1) mod n] * x(i_at))
 //! ```
 //!
 //! An index that is written as a sum is one, even `i + 0`: the variable need not have the size of the dimension. An index of another
 //! form stays, and is refused where names are resolved.
 
 mod affine;
+mod borders;
+mod extents;
 mod replaced;
 
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_notation::gather::{is_distinct, room_for};
-use lacunar_notation::{AssignOp, Equation, Function, Gather, Indicator, Monoid, Source, UnaryFn};
+use lacunar_notation::{AssignOp, Border, Equation, Function, Gather, Indicator, Monoid, Source, UnaryFn};
 
 use super::super::ast::{Ast, BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Name, Statement};
 use super::super::declarations::Declarations;
-use super::super::error::{AccessMistake, Error, StatementMistake, SyntaxMistake};
+use super::super::error::{AccessMistake, Error, Meeting, StatementMistake, SyntaxMistake};
 use super::names::{Meaning, Names, meaning, variable};
 use crate::words;
 use affine::{Affine, affine};
@@ -40,6 +43,8 @@ pub(super) struct Made {
     /// The index is of a tensor whose values are replaced, so that its size may follow from the others'. That of an operand is given,
     /// and one whose values are combined may be.
     pub replaced: bool,
+    /// The index is of a tensor that is assigned.
+    pub is_target: bool,
     /// The size of the last dimension, if it is none of a tensor: the values are summands of an index.
     pub size: Option<u64>,
 }
@@ -50,11 +55,12 @@ pub(super) enum Relation {
     /// The values of a tensor.
     Values(Name),
     List(Vec<u64>),
+    Border(Border),
 }
 
 impl Made {
     fn new(relation: Relation) -> Made {
-        Made { relation, replaced: false, size: None }
+        Made { relation, replaced: false, is_target: false, size: None }
     }
 
     /// The indicator, of so many dimensions.
@@ -63,6 +69,7 @@ impl Made {
             Relation::Equation(equation) => return Indicator::Equation(equation.clone()),
             Relation::Values(tensor) => Source::Tensor(names.tensor(&tensor.text)),
             Relation::List(values) => Source::List(values.clone()),
+            Relation::Border(border) => Source::Border(border.clone()),
         };
         Indicator::Gather(Gather { source, order })
     }
@@ -89,7 +96,7 @@ pub(super) fn expand(ast: Ast, declarations: &Declarations) -> Result<Expanded, 
         inputs.iter().chain(&declarations.given).chain(targets).cloned().collect()
     });
     let (indicators, replaced) = (Indicators::new(), Vec::new());
-    let mut expansion = Expansion { taken, tensors, indicators, replaced, errors: Vec::new() };
+    let mut expansion = Expansion { declarations, taken, tensors, indicators, replaced, errors: Vec::new() };
     let statements = ast.statements.into_iter().map(|statement| expansion.statement(statement)).collect();
     let Expansion { indicators, replaced, errors, .. } = expansion;
     let ast = Ast { statements, ..ast };
@@ -111,7 +118,8 @@ fn all_words(expr: &Expr, found: &mut IndexSet<String>) {
     }
 }
 
-struct Expansion {
+struct Expansion<'d> {
+    declarations: &'d Declarations,
     /// Names that a new tensor or variable cannot have.
     taken: IndexSet<String>,
     /// The tensors that have values or are assigned, if they are known.
@@ -131,7 +139,7 @@ struct Tied {
     bound: Vec<Expr>,
 }
 
-impl Expansion {
+impl Expansion<'_> {
     fn statement(&mut self, statement: Statement) -> Statement {
         // Loops are taken as they are.
         if statement.nest.is_some() {
@@ -148,7 +156,7 @@ impl Expansion {
         for (index, tied) in indices.iter_mut().zip(tied).rev() {
             let Some(Tied { variable, indicators, .. }) = tied else { continue };
             if let Some(made) = indicators.first().and_then(|indicator| self.made(indicator)) {
-                made.replaced = statement.op == AssignOp::Set;
+                (made.replaced, made.is_target) = (statement.op == AssignOp::Set, true);
             }
             for indicator in indicators.iter().rev() {
                 rhs = self.confined(rhs, indicator, statement.op);
@@ -185,11 +193,15 @@ impl Expansion {
                 let mut form = Affine::default();
                 match Expansion::relation(&self.indicators, indicator) {
                     Some(Relation::Values(name)) => {
-                        let tensor = Some(name.text.clone());
-                        self.errors.push(StatementMistake::Scattered { span: index.span, tensor }.into());
+                        let why = Meeting::Values(name.text.clone());
+                        self.errors.push(StatementMistake::Scattered { span: index.span, why }.into());
+                    }
+                    Some(Relation::Border(border)) => {
+                        let why = Meeting::Border(border.rule.name());
+                        self.errors.push(StatementMistake::Scattered { span: index.span, why }.into());
                     }
                     Some(Relation::List(values)) if !is_distinct(values) => {
-                        self.errors.push(StatementMistake::Scattered { span: index.span, tensor: None }.into());
+                        self.errors.push(StatementMistake::Scattered { span: index.span, why: Meeting::Listed }.into());
                     }
                     Some(Relation::Equation(equation)) => {
                         let names = others.iter().filter_map(variable).map(str::to_string);
@@ -276,7 +288,7 @@ impl Expansion {
     /// An access; if some of its indices are no variables, the sum over theirs.
     fn access(&mut self, name: Name, mut args: Vec<Expr>, callee: Callee, span: Span) -> Expr {
         // A function that there is none of, of an element, is no gather.
-        if args.iter().any(has_atom) && callee == Callee::Named && !self.may_be_tensor(&name.text) {
+        if args.iter().any(has_element) && callee == Callee::Named && !self.may_be_tensor(&name.text) {
             return self.node(ExprKind::Apply { name, args, callee }, span);
         }
         let tied: Vec<Option<Tied>> = args.iter().map(|index| self.tie(index)).collect();
@@ -316,12 +328,27 @@ impl Expansion {
     /// The variable and the indicators of an index; `None` for one that is a variable, or is not of the form.
     fn tie(&mut self, index: &Expr) -> Option<Tied> {
         variable(index).is_none().then_some(())?;
-        let mut atoms = Vec::new();
-        let sum = self.without_atoms(index, &mut atoms)?;
-        if variable(&sum).is_some() {
+        let index = &match extents::numbered(index, self.declarations) {
+            Ok(index) => index,
+            Err(error) => {
+                self.errors.push(error);
+                return None;
+            }
+        };
+        let (mut atoms, span) = (Vec::new(), index.span);
+        let border = borders::of(index);
+        let sum = match border {
+            Some((_, [sum])) => self.without_atoms(sum, &mut atoms)?,
+            Some((rule, args)) => {
+                let (name, found) = (rule.name().to_string(), args.len());
+                self.errors.push(AccessMistake::Arguments { name, span, expected: 1, found }.into());
+                return None;
+            }
+            None => self.without_atoms(index, &mut atoms)?,
+        };
+        if variable(&sum).is_some() && border.is_none() {
             return atoms.pop();
         }
-        let span = index.span;
         let Affine { terms, constant } = match affine(&sum)? {
             Ok(affine) => affine,
             Err(error) => {
@@ -349,7 +376,12 @@ impl Expansion {
         let (vars, mut factors): (Vec<String>, Vec<i64>) = terms.into_iter().unzip();
         factors.push(-1);
         let vars = vars.into_iter().map(|name| Expr { kind: ExprKind::Name(name), span, height: 1 }).collect();
-        let mut tied = self.tied(&base, vars, Relation::Equation(Equation { factors, constant }), span);
+        let equation = Equation { factors, constant };
+        let relation = match border {
+            Some((rule, _)) => Relation::Border(Border { rule, equation }),
+            None => Relation::Equation(equation),
+        };
+        let mut tied = self.tied(&base, vars, relation, span);
         for atom in atoms {
             tied.indicators.extend(atom.indicators);
             tied.bound.extend(atom.bound);
@@ -373,6 +405,10 @@ impl Expansion {
         let span = index.span;
         let kind = match &index.kind {
             ExprKind::Apply { name, args, callee } => {
+                if let Some((rule, _)) = borders::of(index) {
+                    self.errors.push(AccessMistake::BorderInside { span, name: rule.name() }.into());
+                    return None;
+                }
                 matches!(meaning(&name.text, args, *callee), Meaning::Access).then_some(())?;
                 let relation = Relation::Values(name.clone());
                 return self.atom(&format!("{}_at", name.text), args, (relation, span), atoms);
@@ -452,6 +488,14 @@ impl Expansion {
 /// True for the name of the function that says what a result stores.
 fn is_prune(name: &str) -> bool {
     Function::parse(name) == Some(Function::Unary(UnaryFn::Prune))
+}
+
+/// True if an index has an element of a tensor or list in it, or in its border.
+fn has_element(index: &Expr) -> bool {
+    match borders::of(index) {
+        Some((_, args)) => args.iter().any(has_element),
+        None => has_atom(index),
+    }
 }
 
 /// True if an index has an element of a tensor or list in it.

@@ -10,7 +10,7 @@ use lacunar_notation::{Access, Expr, ExprKind, Program, Role, VarId};
 
 use super::super::declarations::Declarations;
 use super::super::error::{ActionMistake, Error, SizeMistake, SizeUse};
-use super::indices::Relation;
+use super::indices::{Made, Relation};
 use super::names::Names;
 
 /// The classes of dimensions and variables, and their sizes.
@@ -181,7 +181,8 @@ impl Sizes {
                     !self.is_given(names, vars[*place]) && (made.replaced || place + 1 < vars.len())
                 };
                 if let Some((place, size)) = inferred.filter(is_open) {
-                    found = Some((vars[place], size, span));
+                    let room = if place + 1 == vars.len() { self.room(names, &tied, vars[place]) } else { 0 };
+                    found = Some((vars[place], size.max(room), span));
                     break;
                 }
             }
@@ -190,6 +191,20 @@ impl Sizes {
             let class = self.var(var);
             self.size[class] = Some(SizeUse { span, size, whose });
         }
+    }
+
+    /// The room that all indices of the dimension which a variable runs over come to, as far as their variables have sizes.
+    fn room(&self, names: &Names, tied: &[(&Made, &Vec<usize>, Span)], var: usize) -> u64 {
+        let class = self.var(var);
+        let own = tied
+            .iter()
+            .filter(|(made, vars, _)| made.is_target && vars.last().is_some_and(|&last| self.var(last) == class));
+        let rooms = own.filter_map(|(made, vars, _)| {
+            let known: Vec<Option<u64>> = vars.iter().map(|&var| self.of_var(var)).collect();
+            let (place, size) = made.indicator(vars.len(), names).inferred(&known)?;
+            (place + 1 == vars.len()).then_some(size)
+        });
+        rooms.max().unwrap_or(0)
     }
 
     /// True if a variable runs over a dimension of a tensor that is given when the program runs, and tells its size then.
@@ -228,7 +243,10 @@ pub(super) fn require(program: &Program, declarations: &Declarations, errors: &m
         let scattered = |var: &VarId| {
             let is_last = |access: &&Access| access.vars.last() == Some(var);
             let mut accesses = statement.rhs.accesses().into_iter().filter(is_last);
-            accesses.any(|access| program.tensors[access.tensor].gathered().is_some())
+            accesses.any(|access| {
+                let indicator = &program.tensors[access.tensor];
+                indicator.gathered().is_some() || indicator.border().is_some()
+            })
         };
         let open = |var: &VarId| program.vars[*var].size.is_none() && scattered(var);
         if let Some(dimension) = statement.lhs.vars.iter().position(open) {

@@ -12,6 +12,8 @@ pub(crate) enum AccessMistake {
     IndexCount { name: String, span: Span, count: usize, first: Span, first_count: usize },
     Arguments { name: String, span: Span, expected: usize, found: usize },
     NotAnIndex { span: Span },
+    BorderInside { span: Span, name: &'static str },
+    Extent { span: Span },
     LargeIndex { span: Span },
     IndexInLoops { span: Span },
     ReductionVariables { span: Span, name: &'static str },
@@ -48,7 +50,17 @@ impl AccessMistake {
                 "an index is a sum of index variables and elements, each times a number, and a number",
             )
             .label(span, "not of that form")
-            .hint("use a name such as `i`, or `i + 1`, `2*i + k`, `3`, `p(i)`, `{1, 3, 5}(i)`"),
+            .hint("use a name such as `i`, or `i + 1`, `2*i + k`, `3`, `p(i)`, `{1, 3, 5}(i)`, `wrap(i + 1)`"),
+            AccessMistake::BorderInside { span, name } => {
+                Diagnostic::error("E0207", format!("`{name}` stands around a whole index"))
+                    .label(span, "a part of one")
+                    .hint(format!("write `x({name}(2*i + 1))`, and not `x(2*{name}(i) + 1)`"))
+            }
+            AccessMistake::Extent { span } => {
+                Diagnostic::error("E0205", "`size` takes a tensor and the number of a dimension")
+                    .label(span, "of another form")
+                    .hint("write `size(A, 0)` for the first dimension of `A`")
+            }
             AccessMistake::LargeIndex { span } => {
                 Diagnostic::error("E0212", format!("a number in an index is larger than {}", Equation::MOST))
                     .label(span, "too large")

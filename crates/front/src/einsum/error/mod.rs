@@ -21,7 +21,7 @@ pub(crate) use formats::FormatMistake;
 pub(crate) use names::NameMistake;
 pub(crate) use operators::OperatorMistake;
 pub(crate) use sizes::{SizeMistake, SizeUse};
-pub(crate) use statements::StatementMistake;
+pub(crate) use statements::{Meeting, StatementMistake};
 pub(crate) use syntax::SyntaxMistake;
 pub(crate) use types::TypeMistake;
 

@@ -11,6 +11,8 @@ pub(crate) enum SizeMistake {
     UnknownSize { variable: String, span: Span, summed: bool },
     UnknownDimension { name: String, span: Span, dimension: usize },
     DimensionCount { name: String, span: Span, declared: usize, order: usize },
+    UnknownExtent { name: String, span: Span },
+    NoDimension { name: String, span: Span, dimension: u64, order: usize },
     OneSize { name: String, span: Span, declared: usize },
 }
 
@@ -55,7 +57,7 @@ impl SizeMistake {
             }
             SizeMistake::UnknownDimension { name, span, dimension } => {
                 Diagnostic::error("E0302", format!("nothing tells the size of dimension {dimension} of `{name}`"))
-                    .label(span, "its index is a value")
+                    .label(span, "its index does not tell it")
                     .hints(
                         format!("declare its sizes with `Options::dims`, or give `{name}` a value before"),
                         format!("declare its sizes, for example `-d {name}:100`, or give it a value before"),
@@ -79,6 +81,20 @@ impl SizeMistake {
                             ),
                         },
                     )
+            }
+            SizeMistake::UnknownExtent { name, span } => {
+                Diagnostic::error("E0302", format!("the sizes of `{name}` are not known before the program runs"))
+                    .label(span, "has to be a number here")
+                    .hints(
+                        format!("declare them with `Options::dims(\"{name}\", ..)`"),
+                        format!("declare them, for example `-d {name}:100`, or name a tensor that is given"),
+                    )
+            }
+            SizeMistake::NoDimension { name, span, dimension, order } => {
+                let dimensions = words::count(order, "dimension", "dimensions");
+                Diagnostic::error("E0303", format!("`{name}` has {dimensions}, but no dimension {dimension}"))
+                    .label(span, "no such dimension")
+                    .hint("the first dimension is number 0")
             }
             SizeMistake::OneSize { name, span, declared } => {
                 Diagnostic::error("E0303", format!("{declared} sizes are declared for the index variable `{name}`"))

@@ -5,45 +5,26 @@ use lacunar_base::{Diagnostic, Span};
 /// A mistake in what a statement assigns.
 #[derive(Clone, Debug)]
 pub(crate) enum StatementMistake {
-    ReductionOperator {
-        span: Span,
-        op: String,
-    },
-    IndexOperator {
-        span: Span,
-        name: &'static str,
-    },
-    AssignedInput {
-        name: String,
-        span: Span,
-        read: Option<Span>,
-    },
-    AssignedTwice {
-        name: String,
-        span: Span,
-        first: Span,
-    },
-    Repeated {
-        variable: String,
-        span: Span,
-        first: Span,
-    },
-    Overlapping {
-        span: Span,
-        variable: String,
-    },
-    /// `tensor`: the one whose values the index is; of a list, none.
-    Scattered {
-        span: Span,
-        tensor: Option<String>,
-    },
-    NotATarget {
-        span: Span,
-    },
-    NoAssignment {
-        span: Span,
-        continued: bool,
-    },
+    ReductionOperator { span: Span, op: String },
+    IndexOperator { span: Span, name: &'static str },
+    AssignedInput { name: String, span: Span, read: Option<Span> },
+    AssignedTwice { name: String, span: Span, first: Span },
+    Repeated { variable: String, span: Span, first: Span },
+    Overlapping { span: Span, variable: String },
+    Scattered { span: Span, why: Meeting },
+    NotATarget { span: Span },
+    NoAssignment { span: Span, continued: bool },
+}
+
+/// Why two values may be assigned to one element.
+#[derive(Clone, Debug)]
+pub(crate) enum Meeting {
+    /// The index is a value of a tensor.
+    Values(String),
+    /// The index is on a list that has a number twice.
+    Listed,
+    /// The index stays inside, by a rule of this name.
+    Border(&'static str),
 }
 
 impl StatementMistake {
@@ -88,13 +69,14 @@ impl StatementMistake {
                     .label(span, format!("the indices do not tell `{variable}`"))
                     .hint(hint)
             }
-            StatementMistake::Scattered { span, tensor } => {
+            StatementMistake::Scattered { span, why } => {
                 Diagnostic::error("E0619", "two values may be assigned to one element")
                     .label(
                         span,
-                        match tensor {
-                            Some(name) => format!("values of `{name}` may be equal"),
-                            None => "a number is there twice".to_string(),
+                        match why {
+                            Meeting::Values(name) => format!("values of `{name}` may be equal"),
+                            Meeting::Listed => "a number is there twice".to_string(),
+                            Meeting::Border(name) => format!("what `{name}` brings inside may meet another value"),
                         },
                     )
                     .hint("combine the values, with `+=` or another assignment of a monoid; `any=` takes one of them")

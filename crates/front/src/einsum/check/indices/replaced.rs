@@ -16,6 +16,10 @@ pub(in crate::einsum::check) struct Replaced {
 impl Replaced {
     /// Checks that no element is assigned twice, if variables have these sizes: the indices tell the variables.
     pub fn check(&self, size: &dyn Fn(&str) -> Option<u64>) -> Result<(), Error> {
+        let all = || self.forms.iter().flat_map(|(_, form)| form.terms.keys());
+        if all().any(|name| size(name) == Some(0)) {
+            return Ok(());
+        }
         let mut known: IndexSet<&str> = IndexSet::new();
         loop {
             let before = known.len();
@@ -35,8 +39,7 @@ impl Replaced {
                 break;
             }
         }
-        let names = self.forms.iter().flat_map(|(_, form)| form.terms.keys());
-        match names.into_iter().find(|name| !known.contains(name.as_str())) {
+        match all().find(|name| !known.contains(name.as_str())) {
             Some(variable) => Err(StatementMistake::Overlapping { span: self.span, variable: variable.clone() }.into()),
             None => Ok(()),
         }
