@@ -6,6 +6,7 @@ use lacunar_base::Span;
 use lacunar_front::Declarations;
 use lacunar_front::einsum::{ActionKind, Ast};
 use lacunar_front::options::{self, Scalar, Source};
+use lacunar_front::structure;
 use lacunar_runtime::io::IndexBase;
 use lacunar_runtime::random::Generator;
 
@@ -121,6 +122,9 @@ impl Request {
         for value in &args.generators {
             let (name, kind) = options::generator(value).map_err(in_flag("-g", value))?;
             request.give("-g", value, name, Origin::Generated(generator(kind)))?;
+        }
+        for value in &args.structures {
+            structure::parse(value).map_err(in_flag("-p", value))?;
         }
         if let Some(value) = args.structures.first() {
             let diagnostic = not_yet("structures are").label(Span::new(0, value.len()), "a structure");

@@ -3,7 +3,8 @@
 //! In reading order: [`reduction`] makes sums explicit, [`plan`] chooses the order of loops, conversions and workspaces,
 //! [`concretize`] writes concrete notation in that order, [`schedule`] transforms its loops, [`iterate`] says what each loop visits,
 //! [`levels`] what each format emits, and [`lower`] puts it together as imperative IR. Beside them, [`algebra`] says where an
-//! expression differs from its background, and [`functions`] composes functions of IR operations, those that a program declares ([`operators`]) among them.
+//! expression differs from its background, and [`functions`] composes functions of IR operations, those that a program declares ([`operators`]) among them. [`structure`] says which elements
+//! of a result are 0 or follow from others.
 
 pub mod algebra;
 pub mod comparisons;
@@ -16,3 +17,4 @@ pub mod operators;
 pub mod plan;
 pub mod reduction;
 pub mod schedule;
+pub mod structure;

@@ -1,7 +1,8 @@
 //! Text to notation: the user's text becomes a checked [`lacunar_notation::Program`], or diagnostics.
 //!
 //! One folder for each language: [`einsum`] reads statements (`y(i) = A(i,j) * x(j)`), [`options`] reads the values of the
-//! command's flags (`A:csr`, `y:f32`, `i:100`), [`schedule`] reads schedules (`split(i, i0, i1, 32)`). No text makes anything here
+//! command's flags (`A:csr`, `y:f32`, `i:100`), [`schedule`] reads schedules (`split(i, i0, i1, 32)`), [`structure`] reads what is declared
+//! of a tensor's elements (`A:symmetric`, `A(i,j): i <= j`), and [`stur`] programs of rules. No text makes anything here
 //! panic, hang or overflow the stack.
 //!
 //! ```
@@ -16,6 +17,8 @@ pub mod concrete;
 pub mod einsum;
 pub mod options;
 pub mod schedule;
+pub mod structure;
+pub mod stur;
 mod words;
 
 pub use einsum::{Ast, Declarations, check, parse};

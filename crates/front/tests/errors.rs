@@ -6,6 +6,8 @@
 //! -f A:csr
 //! inputs A, y            (the tensors that are given; without this line any may be)
 //! -s split(i,i0,i1,32)   (the message is that of the schedule)
+//! -p A:symmetric         (the message is that of the structure, for the order that the tensor has in the program)
+//! stur                   (the program is one of rules)
 //! ---- repeat 1000       (the program as many times over; for those that are too long)
 //! ---- error
 //! error[E0203]: ...
@@ -19,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use lacunar_base::Diagnostic;
-use lacunar_front::{Declarations, check, options, schedule};
+use lacunar_front::{Declarations, check, options, schedule, structure, stur};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -50,6 +52,7 @@ struct Case {
     source: String,
     declarations: Declarations,
     schedule: Option<String>,
+    is_stur: bool,
     /// The mistakes in flags.
     flag_errors: String,
     expected: Option<String>,
@@ -59,7 +62,11 @@ struct Case {
 
 fn golden(path: &Path, code: &str) -> Result<(), Failed> {
     let case = read(&fs::read_to_string(path)?)?;
-    let found = if let Some(schedule) = &case.schedule {
+    let found = if case.is_stur {
+        let structures = |program: stur::Program| program.structures().map_err(|error| vec![error]);
+        let errors = stur::parse(&case.source).and_then(structures).err().unwrap_or_default();
+        errors.iter().map(|error| error.render(&case.source, "program.stur", false)).collect()
+    } else if let Some(schedule) = &case.schedule {
         let Ok(program) = check(&case.source, &case.declarations) else {
             return Err("the program is wrong, not its schedule".into());
         };
@@ -136,6 +143,16 @@ fn flag(case: &mut Case, line: &str) -> Result<(), Failed> {
             case.schedule = Some(value.to_string());
             Ok(declarations)
         }
+        "-p" => structure::parse(value).and_then(|(name, spec)| {
+            let program = check(&case.source, &Declarations::new()).unwrap_or_default();
+            let order =
+                program.tensors.iter().find(|(_, tensor)| tensor.name == name).map_or(0, |(_, tensor)| tensor.order());
+            spec.resolve(order).map(|_| declarations)
+        }),
+        "stur" => {
+            case.is_stur = true;
+            Ok(declarations)
+        }
         "inputs" => Ok(value.split(',').fold(declarations, |declarations, name| declarations.input(name.trim()))),
         other => return Err(format!("unknown flag `{other}`").into()),
     };
@@ -151,9 +168,16 @@ fn flag(case: &mut Case, line: &str) -> Result<(), Failed> {
 fn codes(root: &Path, names: &[String]) -> Result<(), Failed> {
     let mut used = BTreeSet::new();
     let sources = root.join("crates/front/src");
-    let mut files = ["options/error.rs", "schedule/error.rs", "concrete/error.rs", "words.rs"]
-        .map(|file| sources.join(file))
-        .to_vec();
+    let mut files = [
+        "options/error.rs",
+        "schedule/error.rs",
+        "concrete/error.rs",
+        "structure/error.rs",
+        "stur/error.rs",
+        "words.rs",
+    ]
+    .map(|file| sources.join(file))
+    .to_vec();
     for entry in fs::read_dir(sources.join("einsum/error"))? {
         files.push(entry?.path());
     }
@@ -165,7 +189,7 @@ fn codes(root: &Path, names: &[String]) -> Result<(), Failed> {
     let headings = docs.lines().filter_map(|line| line.strip_prefix("### "));
     // E9000 and codes of later stages are documented there, too.
     let of_front = |code: &&str| {
-        ("E0100".."E0800").contains(code) || ("E0900".."E0930").contains(code) || ("E1400".."E1500").contains(code)
+        ("E0100".."E0800").contains(code) || ("E0900".."E0930").contains(code) || ("E1400".."E1600").contains(code)
     };
     let documented: BTreeSet<String> =
         headings.filter_map(|line| line.split(':').next()).filter(of_front).map(str::to_string).collect();

@@ -18,6 +18,7 @@ pub mod program;
 pub mod provenance;
 pub mod schedule;
 pub mod stored;
+pub mod structure;
 
 pub use border::{Border, Rule};
 pub use gather::{Gather, Source};
@@ -31,3 +32,4 @@ pub use monoid::Monoid;
 pub use operator::Operator;
 pub use ops::{BinaryFn, Function, UnaryFn};
 pub use program::{Action, Condition};
+pub use structure::Structure;

@@ -1,0 +1,103 @@
+//! Constants and accesses: where structure comes from.
+//!
+//! An access `A(i,i)` with a variable in two places has the points of the diagonal; a point whose target does not lie there is its own.
+
+use lacunar_formats::{DType, Kind};
+use lacunar_notation::{Access, Expr, ExprKind, Indicator, Literal, Role, Structure};
+use lacunar_sets::{Affine, Coefficient, Map, MapPiece, Set};
+
+use super::Context;
+use super::closed::{Closed, whole};
+
+/// A constant is a value without coordinates, which has no support if it is 0.
+pub(super) fn constant(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
+    let ExprKind::Literal(literal) = expr.kind else { return None };
+    let is_zero = match literal {
+        Literal::Bool(value) => !value,
+        Literal::Int(value) => value == 0,
+        Literal::Float(value) => value == 0.0,
+        Literal::Absent => true,
+        Literal::Fill(value) => value.is_zero(),
+    };
+    let mut closed = Closed::general(context, Vec::new())?;
+    if is_zero {
+        closed.support = Set::empty(context.space(&[]));
+        closed.map = Map::empty(context.space(&[]), Vec::new());
+    }
+    Some(closed)
+}
+
+/// An access has the structure of its tensor, which is declared, or that of an equation.
+pub(super) fn access(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
+    let ExprKind::Access(access) = &expr.kind else { return None };
+    let tensor = &context.tensors[access.tensor];
+    if !tensor.fill().is_zero() {
+        return None;
+    }
+    if let (Role::Indicator, Some(Indicator::Equation(equation))) = (tensor.role, tensor.indicator.as_deref()) {
+        let mut closed = Closed::general(context, access.vars.clone())?;
+        let mut form = Affine::constant(equation.constant);
+        for (var, factor) in access.vars.iter().zip(&equation.factors) {
+            form = form.combined(1, &columns_of(context, &closed, *var)?, *factor)?;
+        }
+        let mut piece = context.space(&closed.vars).universe();
+        piece.equal(form);
+        closed.support = closed.support.intersect(&Set::of_piece(context.space(&closed.vars), piece))?;
+        closed.map = Map::identity(&closed.support)?;
+        return Some(closed);
+    }
+    let structure = context.structures.get(&access.tensor)?;
+    (structure.order() == access.vars.len()).then_some(())?;
+    structured(context, access, structure, tensor.dtype)
+}
+
+/// The column of a variable, as a form.
+fn columns_of(context: &Context<'_>, closed: &Closed, var: lacunar_notation::VarId) -> Option<Affine> {
+    let dim = closed.vars.iter().position(|other| *other == var)?;
+    Some(Affine::variable(context.params.len() + dim))
+}
+
+fn structured(context: &Context<'_>, access: &Access, structure: &Structure, dtype: DType) -> Option<Closed> {
+    let general = Closed::general(context, access.vars.clone())?;
+    let vars = general.vars.clone();
+    let space = context.space(&vars);
+    let mut columns = Vec::new();
+    for (param, name) in structure.space().params.iter().enumerate() {
+        let number = match access.vars.get(param) {
+            Some(var) => context.size(*var)?,
+            None => context.params.iter().position(|other| other == name)?,
+        };
+        columns.push(Affine::variable(number));
+    }
+    for var in &access.vars {
+        columns.push(columns_of(context, &general, *var)?);
+    }
+    let support = structure.support()?.preimage(space.clone(), &columns)?.intersect(&whole(context, &vars)?)?;
+    let mut map = Map::empty(space.clone(), space.dims.clone());
+    for piece in structure.redundancy().pieces() {
+        let Some(coefficient) = usable(piece.coefficient, dtype) else { continue };
+        let (mut domain, own) = piece.pulled(&space.universe(), &columns)?;
+        let mut target: Vec<Option<Affine>> = vec![None; vars.len()];
+        for (form, var) in own.iter().zip(&access.vars) {
+            let slot = vars.iter().position(|other| other == var).and_then(|dim| target.get_mut(dim))?;
+            match slot {
+                Some(first) => domain.equal(first.minus(form)?),
+                None => *slot = Some(form.clone()),
+            }
+        }
+        map.add_apart(MapPiece { domain, target: target.into_iter().collect::<Option<_>>()?, coefficient })?;
+    }
+    Closed::new(vars, support.coalesced(), map.restricted(&whole(context, &general.vars)?)?)
+}
+
+/// A coefficient as values of a type have it: real numbers are their own conjugates, and truth values and natural numbers have no sign.
+fn usable(coefficient: Coefficient, dtype: DType) -> Option<Coefficient> {
+    let number = Coefficient::new(coefficient.numerator(), coefficient.denominator(), false)?;
+    match dtype {
+        _ if dtype.is_complex() => Some(coefficient),
+        _ if dtype.is_float() || number.is_one() => Some(number),
+        // An integer times a fraction would be rounded.
+        _ if dtype.kind() == Kind::Signed => (number.denominator() == 1).then_some(number),
+        _ => None,
+    }
+}

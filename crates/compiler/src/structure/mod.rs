@@ -1,0 +1,15 @@
+//! Structure: what is known of the elements of results from what is known of the operands.
+//!
+//! A tensor's [`Structure`](lacunar_notation::Structure) says which elements are 0, and which follow from others. [`infer`] says it of a
+//! statement's result. Papers and rules: Ghorbani et al. 2023, §5; the rules here are stated for closed maps, in which an element that is
+//! unique maps to itself, so that one formula serves both kinds.
+//!
+//! ```text
+//! C(i,j) = L(i,k) * M(k,j)        L, M lower triangles:   C is a lower triangle
+//! C(i,j) = X(t,i) * X(t,j)        nothing known:          C is symmetric
+//! C(i,j) = S(i,j) + D(i,j)        S symmetric, D diagonal: C is symmetric
+//! ```
+
+pub mod infer;
+
+pub use infer::infer;

@@ -1,0 +1,102 @@
+//! The mistakes of a declared structure, and the words for each. The codes are explained in `docs/errors.md`.
+
+use lacunar_base::{Diagnostic, Span};
+use lacunar_notation::structure::{Named, StructureFault};
+use lacunar_sets::TextError;
+
+use crate::words;
+
+/// A mistake in the text of a structure.
+#[derive(Clone, Debug)]
+pub(super) enum Error {
+    Form { span: Span },
+    Unknown { span: Span, word: String },
+    Order { span: Span, name: String, of: &'static str, order: usize },
+    Arguments { span: Span, named: Named },
+    Argument { span: Span },
+    Condition { start: usize, error: TextError },
+    Head { span: Span, what: &'static str },
+    Relation { span: Span, what: &'static str },
+    Coefficient { span: Span, text: String },
+    Dimensions { span: Span, written: usize, order: usize },
+    TooHard { span: Span },
+    Several { first: Span, span: Span },
+}
+
+impl Error {
+    /// The mistake in words.
+    pub fn into_diagnostic(self) -> Diagnostic {
+        match self {
+            Error::Form { span } => Diagnostic::error("E1505", "expected a tensor, then `:` and its structure")
+                .label(span, "not of this form")
+                .hint("write, for example, `-p A:symmetric` or `-p 'A(i,j): i <= j'`"),
+            Error::Unknown { span, word } => {
+                let names = Named::ALL.iter().map(|named| named.name);
+                Diagnostic::error("E1501", format!("{} is not a structure", words::quoted(&word)))
+                    .label(span, "not a structure")
+                    .note(format!("structures: {}", names.clone().collect::<Vec<_>>().join(" ")))
+                    .hint(words::did_you_mean(&word, names, "use one of these, or write a rule: `-p 'A(i,j): i <= j'`"))
+            }
+            Error::Order { span, name, of, order } => {
+                let message = format!("`{name}` is a structure of {of}");
+                Diagnostic::error("E1502", message)
+                    .label(span, format!("of a tensor of {}", words::count(order, "dimension", "dimensions")))
+                    .hint("write what holds as a rule, e.g. `-p 'T(i,j,k): i <= j'`")
+            }
+            Error::Arguments { span, named } => arguments(span, named),
+            Error::Argument { span } => Diagnostic::error("E1503", "arguments of a structure are whole numbers")
+                .label(span, "not a whole number")
+                .hint("write, for example, `-p 'A:banded(2,1)'`"),
+            Error::Condition { start, error } => {
+                let at = |offset: u32| offset as usize + start;
+                let span = Span::new(at(error.span.start), at(error.span.end));
+                Diagnostic::error("E1504", error.message).label(span, "in this condition").hint(error.hint)
+            }
+            Error::Head { span, what } => Diagnostic::error("E1505", what)
+                .label(span, "not a tensor with its dimensions")
+                .hint("name each dimension once: `-p 'A(i,j): i <= j'`"),
+            Error::Relation { span, what } => Diagnostic::error("E1506", what).label(span, "this relation").hint(
+                "one side is the tensor at its dimensions, `A(i,j)`; the other at coordinates that lead back (`A(j,i)`), stay (`A(0,j)`), \
+                 or are a constant distance away (`A(i+1,j+1)`)",
+            ),
+            Error::Coefficient { span, text } => Diagnostic::error("E1507", format!("{text} cannot stand in this relation"))
+                .label(span, "elements would have to be 0")
+                .hint("where coordinates lead back, the factor is 1 or -1, perhaps with `conj(..)`; elsewhere 1"),
+            Error::Dimensions { span, written, order } => {
+                let message = format!("a rule for {}", words::count(written, "dimension", "dimensions"));
+                Diagnostic::error("E1508", message)
+                    .label(span, format!("the tensor has {order}"))
+                    .hint("name as many dimensions as the tensor has")
+            }
+            Error::TooHard { span } => Diagnostic::error("E1509", "it can't be told what this structure leaves")
+                .label(span, "too many parts, or too large numbers")
+                .hint("write it with fewer parts and smaller numbers"),
+            Error::Several { first, span } => Diagnostic::error("E1506", "a rule has one relation")
+                .secondary(first, "the first one")
+                .label(span, "another relation")
+                .hint("keep the relation that the most elements follow from; conditions may stand beside it"),
+        }
+    }
+}
+
+fn arguments(span: Span, named: Named) -> Diagnostic {
+    let Named { name, arguments, meaning, .. } = named;
+    let takes = if arguments.is_empty() { "no arguments".to_string() } else { format!("the arguments `{arguments}`") };
+    Diagnostic::error("E1503", format!("`{name}` takes {takes}"))
+        .label(span, "other arguments")
+        .note(format!("{name}: {meaning}"))
+        .hint(match arguments {
+            "" => format!("write `-p A:{name}`"),
+            arguments => format!("write numbers from 0 on in the places of `-p 'A:{name}{arguments}'`"),
+        })
+}
+
+/// The reason why a set and a map are no structure, in words.
+pub(crate) fn fault(fault: &StructureFault) -> &'static str {
+    match fault {
+        StructureFault::Space => "a set and a map of other dimensions",
+        StructureFault::Both => "an element that is unique and follows from another",
+        StructureFault::NotUnique => "an element that follows from one that is not unique",
+        StructureFault::Unknown => "it can't be told whether this is a structure",
+    }
+}

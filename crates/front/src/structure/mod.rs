@@ -1,0 +1,158 @@
+//! Declared structure of a tensor: the values of `-p`.
+//!
+//! ```text
+//! A:symmetric                          a name of the library, for any order that it is defined for
+//! A:banded(2,1)                        with arguments
+//! A(i,j): i <= j                       a condition: elements outside are 0
+//! A(i,j): A(j,i) = -A(i,j)             a relation: elements follow from others
+//! A(i,j): A(j,i) = conj(A(i,j)); i - j <= 2 and j - i <= 2
+//! ```
+//!
+//! Names in a condition that are no dimensions are parameters, whose values are given as sizes are. Text is read before the program is, so
+//! that the order of a named structure is known later: [`StructureSpec::resolve`].
+//!
+//! ```
+//! use lacunar_front::structure;
+//! let (name, spec) = structure::parse("A(i,j): A(j,i) = -A(i,j)").unwrap();
+//! let skew = spec.resolve(2).unwrap();
+//! assert_eq!(name, "A");
+//! assert_eq!(skew.unique().contains(&[3, 3], &[1, 1]), Some(false));
+//! assert_eq!(structure::parse("A:symetric").unwrap_err().code, "E1501");
+//! ```
+
+mod error;
+mod orbits;
+mod relation;
+mod rule;
+
+use lacunar_base::{Diagnostic, Span};
+use lacunar_notation::Structure;
+use lacunar_notation::structure::{Named, NamedFault};
+
+use error::Error;
+pub(crate) use error::fault;
+
+/// A structure that is declared, before the order of its tensor is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StructureSpec {
+    kind: Kind,
+    span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Named { name: String, arguments: Vec<i64> },
+    Rule(Box<Structure>),
+}
+
+/// `NAME:STRUCTURE` or `NAME(i,j): RULE`: a tensor's name and its structure.
+///
+/// # Errors
+/// E1501 for the name of a structure, E1503 for its arguments, E1504 for a condition, E1505 for what stands before the colon, E1506 and
+/// E1507 for a relation. The spans are within the text.
+pub fn parse(text: &str) -> Result<(String, StructureSpec), Diagnostic> {
+    read(text).map_err(Error::into_diagnostic)
+}
+
+fn read(text: &str) -> Result<(String, StructureSpec), Error> {
+    let Some(colon) = text.find(':') else {
+        return Err(Error::Form { span: Part::new(text, 0).span() });
+    };
+    let (head, value) = (Part::new(&text[..colon], 0), Part::new(&text[colon + 1..], colon + 1));
+    if head.text.contains('(') {
+        let (name, structure) = rule::read(head, value)?;
+        return Ok((name, StructureSpec { kind: Kind::Rule(Box::new(structure)), span: value.span() }));
+    }
+    if !is_name(head.text) {
+        return Err(Error::Form { span: head.span() });
+    }
+    let (name, arguments) = call(value)?;
+    if Named::find(name.text).is_none() {
+        return Err(Error::Unknown { span: name.span(), word: name.text.to_string() });
+    }
+    let kind = Kind::Named { name: name.text.to_string(), arguments };
+    Ok((head.text.to_string(), StructureSpec { kind, span: value.span() }))
+}
+
+impl StructureSpec {
+    /// The structure of a tensor of an order.
+    ///
+    /// # Errors
+    /// E1502 and E1508 for the order, E1503 for arguments; E1509 where a condition is too hard.
+    pub fn resolve(&self, order: usize) -> Result<Structure, Diagnostic> {
+        let found = match &self.kind {
+            Kind::Named { name, arguments } => self.named(name, arguments, order),
+            Kind::Rule(structure) if structure.order() == order => Ok((**structure).clone()),
+            Kind::Rule(structure) => Err(Error::Dimensions { span: self.span, written: structure.order(), order }),
+        };
+        found.map_err(Error::into_diagnostic)
+    }
+
+    fn named(&self, name: &str, arguments: &[i64], order: usize) -> Result<Structure, Error> {
+        let span = self.span;
+        let Some(named) = Named::find(name) else { return Err(Error::Unknown { span, word: name.to_string() }) };
+        named.structure(order, arguments).map_err(|error| match error {
+            NamedFault::Order(of) => Error::Order { span, name: name.to_string(), of, order },
+            NamedFault::Arguments => Error::Arguments { span, named: *named },
+            NamedFault::Structure(_) | NamedFault::Text(_) => Error::TooHard { span },
+        })
+    }
+}
+
+/// A name, perhaps with numbers in parentheses behind it.
+fn call(value: Part<'_>) -> Result<(Part<'_>, Vec<i64>), Error> {
+    let Some((name, rest)) = value.text.split_once('(') else { return Ok((value, Vec::new())) };
+    let name = Part::new(name, value.start);
+    let start = value.start + value.text.len() - rest.len();
+    let Some(inside) = rest.strip_suffix(')') else {
+        return Err(Error::Argument { span: Part::new(rest, start).span() });
+    };
+    let mut arguments = Vec::new();
+    for part in Part::new(inside, start).split(',') {
+        let number = part.text.parse().map_err(|_| Error::Argument { span: part.span() })?;
+        arguments.push(number);
+    }
+    Ok((name, arguments))
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A part of the text, without blanks around it, and its first byte.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    text: &'a str,
+    start: usize,
+}
+
+impl<'a> Part<'a> {
+    fn new(text: &'a str, start: usize) -> Part<'a> {
+        let trimmed = text.trim_start();
+        Part { text: trimmed.trim_end(), start: start + text.len() - trimmed.len() }
+    }
+
+    fn span(self) -> Span {
+        Span::new(self.start, self.start + self.text.len())
+    }
+
+    /// The parts between separators that stand in no parentheses.
+    fn split(self, separator: char) -> Vec<Part<'a>> {
+        let mut parts = Vec::new();
+        let (mut depth, mut begin) = (0_i64, 0);
+        for (at, c) in self.text.char_indices() {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                c if c == separator && depth == 0 => {
+                    parts.push(Part::new(&self.text[begin..at], self.start + begin));
+                    begin = at + c.len_utf8();
+                }
+                _ => {}
+            }
+        }
+        parts.push(Part::new(&self.text[begin..], self.start + begin));
+        parts
+    }
+}

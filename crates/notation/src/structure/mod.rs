@@ -1,0 +1,203 @@
+//! What is known of a tensor's elements before any is given: which are 0, and which follow from others.
+//!
+//! A [`Structure`] is a set of *unique* elements, and a map of *redundant* ones, each to a unique one with a coefficient; all other
+//! elements are 0 (the fill value of the tensor is 0). The size of each dimension is a parameter of both, after which others may follow.
+//! So an upper triangle is a set without a map, and a symmetric matrix has both:
+//!
+//! ```text
+//! upper       unique [m, n] -> { [i, j] : 0 <= i <= j < n and i < m }
+//! symmetric   unique [m, n] -> { [i, j] : 0 <= i <= j < n }           (m = n)
+//!             redundant [m, n] -> { [i, j] -> [j, i] : 0 <= j < i < n }
+//! skew        unique [m, n] -> { [i, j] : 0 <= i < j < n }
+//!             redundant [m, n] -> { [i, j] -> -1 * [j, i] : 0 <= j < i < n }
+//! ```
+//!
+//! Invariants: both lie in the tensor's box; no redundant element is unique; every redundant one maps to a unique one. With the unique
+//! elements, mapped to themselves, the map is the *closed* map, which is idempotent: an element is its coefficient times the element that
+//! it maps to. `named.rs` is the library of structures that have names.
+//!
+//! Paper: Ghorbani, Huot, Hashemian and Shaikhha, *Compiling Structured Tensor Algebra* (OOPSLA 2023), §4: their `T_U` and `T_R`. There
+//! a coefficient is a number; here it may conjugate, so that Hermitian matrices have a structure.
+
+mod named;
+
+use std::fmt;
+
+use lacunar_sets::{Affine, Answer, Map, Piece, Set, Space};
+
+pub use named::{Named, NamedFault};
+
+/// Which elements of a tensor are unique, which follow from these, and which are 0: all others.
+///
+/// ```
+/// use lacunar_notation::structure::Named;
+/// use lacunar_sets::Coefficient;
+/// let skew = Named::find("skew").unwrap().structure(2, &[]).unwrap();
+/// assert_eq!(skew.element(&[4, 4], &[2, 1]), Some(Some((vec![1, 2], Coefficient::new(-1, 1, false).unwrap()))));
+/// assert_eq!(skew.element(&[4, 4], &[1, 1]), Some(None));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Structure {
+    order: usize,
+    context: Piece,
+    unique: Set,
+    redundancy: Map,
+}
+
+/// The reason why a set and a map are no structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StructureFault {
+    /// They are not of one space, or it has too few parameters.
+    Space,
+    /// An element may be both unique and redundant.
+    Both,
+    /// A redundant element may map to one that is not unique.
+    NotUnique,
+    /// It can't be told whether they are.
+    Unknown,
+}
+
+impl Structure {
+    /// A structure of a tensor: the parts of a set and of a map that lie in its box, where `context` holds of the parameters, of which the
+    /// first are the tensor's sizes.
+    ///
+    /// # Errors
+    /// The invariant that does not hold, or cannot be told to hold.
+    ///
+    /// ```
+    /// use lacunar_notation::structure::{Structure, StructureFault};
+    /// let unique = "[m, n] -> { [i, j] : i <= j }".parse().unwrap();
+    /// let swap: lacunar_sets::Map = "[m, n] -> { [i, j] -> [j, i] : j <= i }".parse().unwrap();
+    /// let square: lacunar_sets::Set = "[m, n] -> { [] : m = n }".parse().unwrap();
+    /// assert_eq!(Structure::new(&unique, &swap, &square.pieces()[0]), Err(StructureFault::Both)); // the diagonal
+    /// ```
+    pub fn new(unique: &Set, redundancy: &Map, context: &Piece) -> Result<Structure, StructureFault> {
+        let space = unique.space();
+        let order = space.dims.len();
+        let context_fits = context.params() == space.params.len() && context.dims() == 0;
+        let fits = redundancy.space().is_like(space) && redundancy.target_dims().len() == order;
+        if !fits || !context_fits || space.params.len() < order {
+            return Err(StructureFault::Space);
+        }
+        let within = bounds(space, context).ok_or(StructureFault::Unknown)?;
+        let unique = unique.intersect(&within).ok_or(StructureFault::Unknown)?.coalesced();
+        let redundancy = redundancy.restricted(&within).ok_or(StructureFault::Unknown)?;
+        let structure = Structure { order, context: context.clone(), unique, redundancy };
+        structure.check()?;
+        Ok(structure)
+    }
+
+    fn check(&self) -> Result<(), StructureFault> {
+        let domain = self.redundancy.domain();
+        let both = domain.intersect(&self.unique).ok_or(StructureFault::Unknown)?.is_empty();
+        let to_unique = self.redundancy.preimage(&self.unique).ok_or(StructureFault::Unknown)?;
+        let all_unique = domain.is_subset(&to_unique);
+        match (both, all_unique) {
+            (Answer::No, _) => Err(StructureFault::Both),
+            (_, Answer::No) => Err(StructureFault::NotUnique),
+            (Answer::Yes, Answer::Yes) => Ok(()),
+            _ => Err(StructureFault::Unknown),
+        }
+    }
+
+    /// The structure of a tensor from its support and its closed map, whose domain is the support: what maps to itself is unique, and
+    /// so is what has no target in the support. `None` if that can't be told.
+    pub fn from_closed(support: &Set, closed: &Map, context: &Piece) -> Option<Structure> {
+        let order = support.space().dims.len();
+        let mut redundancy = closed.restricted(&closed.domain().subtract(&closed.fixed()?)?)?;
+        redundancy = redundancy.restricted(support)?;
+        let unique = support.subtract(&redundancy.domain())?.coalesced();
+        Some(Structure { order, context: context.clone(), unique, redundancy })
+    }
+
+    /// A structure without redundant elements.
+    ///
+    /// # Errors
+    /// See [`Structure::new`].
+    pub fn of_support(support: &Set, context: &Piece) -> Result<Structure, StructureFault> {
+        let none = Map::empty(support.space().clone(), support.space().dims.clone());
+        Structure::new(support, &none, context)
+    }
+
+    /// The number of dimensions.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// The names of parameters, of which the first are sizes, and of dimensions.
+    pub fn space(&self) -> &Space {
+        self.unique.space()
+    }
+
+    /// What holds of the parameters: that a matrix is square, for example.
+    pub fn context(&self) -> &Piece {
+        &self.context
+    }
+
+    /// The unique elements: those that have to be stored.
+    pub fn unique(&self) -> &Set {
+        &self.unique
+    }
+
+    /// The redundant elements, each with the unique one that it follows from.
+    pub fn redundancy(&self) -> &Map {
+        &self.redundancy
+    }
+
+    /// True if no element is redundant.
+    pub fn is_without_redundancy(&self) -> bool {
+        self.redundancy.pieces().is_empty()
+    }
+
+    /// All elements that may be other than 0. `None` if there are too many pieces.
+    pub fn support(&self) -> Option<Set> {
+        self.unique.union(&self.redundancy.domain())
+    }
+
+    /// Each element of the support with the unique one that it follows from, which may be itself. `None` if there are too many pieces.
+    pub fn closed(&self) -> Option<Map> {
+        let mut closed = Map::identity(&self.unique)?;
+        for piece in self.redundancy.pieces() {
+            closed.add(piece.clone())?;
+        }
+        Some(closed)
+    }
+
+    /// The unique element that an element follows from, with its coefficient; `Some(None)` if it is 0. `None` if a number does not fit.
+    pub fn element(&self, params: &[i64], point: &[i64]) -> Option<Option<lacunar_sets::Target>> {
+        if self.unique.contains(params, point)? {
+            return Some(Some((point.to_vec(), lacunar_sets::Coefficient::ONE)));
+        }
+        self.redundancy.at(params, point)
+    }
+
+    /// Whether two structures have the same unique elements and the same map.
+    pub fn equals(&self, other: &Structure) -> Answer {
+        if self.order != other.order {
+            return Answer::No;
+        }
+        self.unique.equals(&other.unique).and(self.redundancy.equals(&other.redundancy))
+    }
+}
+
+/// The box of a tensor whose sizes are the first parameters, as far as a condition on parameters holds.
+pub fn bounds(space: &Space, context: &Piece) -> Option<Set> {
+    let params: Vec<Affine> = (0..space.params.len()).map(Affine::variable).collect();
+    let mut within = context.pulled(&space.universe(), &params)?;
+    for dim in 0..space.dims.len() {
+        let at = Affine::variable(within.column(dim));
+        within.at_least(Affine::variable(dim).minus(&at)?.shifted(-1)?);
+        within.at_least(at);
+    }
+    Some(Set::of_piece(space.clone(), within))
+}
+
+impl fmt::Display for Structure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unique {}", self.unique.simplified())?;
+        if !self.is_without_redundancy() {
+            write!(f, "\nredundant {}", self.redundancy)?;
+        }
+        Ok(())
+    }
+}
