@@ -132,16 +132,19 @@ fn kept(border: &Border, dims: Vec<u64>, columns: &[Vec<u64>], format: &Format) 
     let mut coords: Vec<Coordinates> = dims.iter().map(|size| Coordinates::for_size(*size)).collect();
     let mut places = vec![0; columns.len()];
     let mut entries = 0;
-    let is_empty = columns.iter().any(Vec::is_empty);
-    while !is_empty {
+    let mut left = columns.iter().all(|column| !column.is_empty());
+    while left {
         let at: Vec<u64> = places.iter().zip(columns).map(|(place, column)| column[*place]).collect();
         let last = border.coordinate(&at, size);
         coords.iter_mut().zip(at.into_iter().chain([last])).for_each(|(column, value)| column.push(value));
         entries += 1;
         // The next place, the last variable first.
-        let Some(moved) = (0..places.len()).rev().find(|&part| places[part] + 1 < columns[part].len()) else { break };
-        places[moved] += 1;
-        places[moved + 1..].fill(0);
+        let moved = (0..places.len()).rev().find(|&part| places[part] + 1 < columns[part].len());
+        if let Some(moved) = moved {
+            places[moved] += 1;
+            places[moved + 1..].fill(0);
+        }
+        left = moved.is_some();
     }
     Tensor::from_coo(Coo { dims, coords, values: Values::Pattern(vec![One; entries]) }, format)
 }

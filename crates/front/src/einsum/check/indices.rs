@@ -83,8 +83,8 @@ pub(super) struct Expanded {
     pub replaced: Vec<Replaced>,
 }
 
-/// Gives a variable to each index that is none.
-pub(super) fn expand(ast: Ast, declarations: &Declarations) -> Result<Expanded, Vec<Error>> {
+/// Gives a variable to each index that is none. If the program is not `sized`, the sizes in indices may be any.
+pub(super) fn expand(ast: Ast, declarations: &Declarations, sized: bool) -> Result<Expanded, Vec<Error>> {
     let mut taken: IndexSet<String> = IndexSet::new();
     for statement in &ast.statements {
         taken.insert(statement.name.text.clone());
@@ -96,6 +96,7 @@ pub(super) fn expand(ast: Ast, declarations: &Declarations) -> Result<Expanded, 
         inputs.iter().chain(&declarations.given).chain(targets).cloned().collect()
     });
     let (indicators, replaced) = (Indicators::new(), Vec::new());
+    let declarations = sized.then_some(declarations);
     let mut expansion = Expansion { declarations, taken, tensors, indicators, replaced, errors: Vec::new() };
     let statements = ast.statements.into_iter().map(|statement| expansion.statement(statement)).collect();
     let Expansion { indicators, replaced, errors, .. } = expansion;
@@ -119,7 +120,8 @@ fn all_words(expr: &Expr, found: &mut IndexSet<String>) {
 }
 
 struct Expansion<'d> {
-    declarations: &'d Declarations,
+    /// Nothing, if sizes are not looked at.
+    declarations: Option<&'d Declarations>,
     /// Names that a new tensor or variable cannot have.
     taken: IndexSet<String>,
     /// The tensors that have values or are assigned, if they are known.

@@ -46,7 +46,7 @@ pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<D
         return Err(errors);
     }
     let declarations = &Line::declare(&ast, declarations);
-    let Expanded { ast, indicators, replaced } = indices::expand(ast, declarations).map_err(diagnostics)?;
+    let Expanded { ast, indicators, replaced } = indices::expand(ast, declarations, true).map_err(diagnostics)?;
     let mut names = names::resolve(&ast, indicators, declarations).map_err(diagnostics)?;
     names.arrange(ast.lines.iter().map(|line| line.name.as_str()));
     let declarations = &actions::shared(&ast.body, declarations);
@@ -112,7 +112,7 @@ pub fn tensors(source: &str, given: Option<&[&str]>) -> Result<Vec<(String, Role
     }
     let inputs = given.map(|given| given.iter().map(|name| (*name).to_string()).collect());
     let declarations = Declarations { inputs, ..Declarations::new() };
-    let Expanded { ast, indicators, .. } = indices::expand(ast, &declarations).map_err(diagnostics)?;
+    let Expanded { ast, indicators, .. } = indices::expand(ast, &declarations, false).map_err(diagnostics)?;
     let names = names::resolve(&ast, indicators, &declarations).map_err(diagnostics)?;
     let tensors = names.tensors.into_iter().filter(|(_, entry)| !entry.role.is_computed());
     Ok(tensors.map(|(name, entry)| (name, entry.role)).collect())
@@ -133,7 +133,7 @@ pub fn carried(source: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
     if !errors.is_empty() {
         return Err(errors);
     }
-    let Expanded { ast, indicators, .. } = indices::expand(ast, &Declarations::new()).map_err(diagnostics)?;
+    let Expanded { ast, indicators, .. } = indices::expand(ast, &Declarations::new(), false).map_err(diagnostics)?;
     let names = names::resolve(&ast, indicators, &Declarations::new()).map_err(diagnostics)?;
     let carried = names.tensors.into_iter().filter(|(_, entry)| entry.role == Role::Result && entry.is_given);
     Ok(carried.map(|(name, _)| name).collect())

@@ -13,11 +13,11 @@ use crate::einsum::error::{AccessMistake, Error, SizeMistake};
 /// The word.
 pub(super) const SIZE: &str = "size";
 
-/// An index with a number in the place of each size of a dimension.
+/// An index with a number in the place of each size of a dimension: any, if nothing is to be known of sizes.
 ///
 /// # Errors
 /// A size that is not known, or of another form.
-pub(super) fn numbered(index: &Expr, declarations: &Declarations) -> Result<Expr, Error> {
+pub(super) fn numbered(index: &Expr, declarations: Option<&Declarations>) -> Result<Expr, Error> {
     let kind = match &index.kind {
         ExprKind::Apply { name, args, callee: Callee::Named } if name.text == SIZE => {
             ExprKind::Number(Number::Int(extent(index, args, declarations)?))
@@ -41,7 +41,7 @@ pub(super) fn numbered(index: &Expr, declarations: &Declarations) -> Result<Expr
 }
 
 /// The size that the arguments of `size` name.
-fn extent(of: &Expr, args: &[Expr], declarations: &Declarations) -> Result<u64, Error> {
+fn extent(of: &Expr, args: &[Expr], declarations: Option<&Declarations>) -> Result<u64, Error> {
     let span = of.span;
     let (tensor, dimension) = match args {
         [tensor, dimension] => match (&tensor.kind, &dimension.kind) {
@@ -50,6 +50,7 @@ fn extent(of: &Expr, args: &[Expr], declarations: &Declarations) -> Result<u64, 
         },
         _ => return Err(AccessMistake::Extent { span }.into()),
     };
+    let Some(declarations) = declarations else { return Ok(1) };
     let one = declarations.sizes.get(tensor).map(std::slice::from_ref);
     let Some(dims) = declarations.dims.get(tensor).map(Vec::as_slice).or(one) else {
         return Err(SizeMistake::UnknownExtent { name: tensor.clone(), span }.into());
