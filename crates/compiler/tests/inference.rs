@@ -12,7 +12,9 @@ use lacunar_compiler::{reduction, structure::infer};
 use lacunar_formats::DType;
 use lacunar_front::{Declarations, check};
 use lacunar_notation::structure::Named;
-use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, Literal, Program, Structure, TensorId, UnaryFn, VarId};
+use lacunar_notation::{
+    Assignment, BinaryFn, Expr, ExprKind, Indicator, Literal, Program, Structure, TensorId, UnaryFn, VarId,
+};
 use lacunar_sets::{Answer, Coefficient, Formula, Piece, Set, Space};
 
 type Complex = (i128, i128);
@@ -107,9 +109,11 @@ impl Case {
             ExprKind::Access(access) => {
                 let point: Vec<i64> = access.vars.iter().map(|var| at[var]).collect();
                 let tensor = &self.program.tensors[access.tensor];
-                if let Some(equation) = tensor.indicator.as_deref().and_then(|indicator| indicator.equation()) {
-                    let point: Vec<u64> = point.iter().map(|&at| at as u64).collect();
-                    return (i128::from(equation.holds(&point)), 0);
+                let place: Vec<u64> = point.iter().map(|&at| at as u64).collect();
+                match tensor.indicator.as_deref() {
+                    Some(Indicator::Equation(equation)) => return (i128::from(equation.holds(&place)), 0),
+                    Some(Indicator::Inequality(inequality)) => return (i128::from(inequality.holds(&place)), 0),
+                    _ => {}
                 }
                 self.values[&access.tensor].get(&point).copied().unwrap_or((0, 0))
             }

@@ -3,7 +3,7 @@
 //! An access `A(i,i)` with a variable in two places has the points of the diagonal; a point whose target does not lie there is its own.
 
 use lacunar_formats::{DType, Kind};
-use lacunar_notation::{Access, Expr, ExprKind, Indicator, Literal, Role, Structure};
+use lacunar_notation::{Access, Equation, Expr, ExprKind, Indicator, Literal, Role, Structure};
 use lacunar_sets::{Affine, Coefficient, Map, MapPiece, Set};
 
 use super::Context;
@@ -27,28 +27,42 @@ pub(super) fn constant(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
     Some(closed)
 }
 
-/// An access has the structure of its tensor, which is declared, or that of an equation.
+/// An access has the structure of its tensor, which is declared, or that of an equation or an inequality.
 pub(super) fn access(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
     let ExprKind::Access(access) = &expr.kind else { return None };
     let tensor = &context.tensors[access.tensor];
     if !tensor.fill().is_zero() {
         return None;
     }
-    if let (Role::Indicator, Some(Indicator::Equation(equation))) = (tensor.role, tensor.indicator.as_deref()) {
-        let mut closed = Closed::general(context, access.vars.clone())?;
-        let mut form = Affine::constant(equation.constant);
-        for (var, factor) in access.vars.iter().zip(&equation.factors) {
-            form = form.combined(1, &columns_of(context, &closed, *var)?, *factor)?;
+    match (tensor.role, tensor.indicator.as_deref()) {
+        (Role::Indicator, Some(Indicator::Equation(equation))) => return compared(context, access, equation, true),
+        (Role::Indicator, Some(Indicator::Inequality(inequality))) => {
+            return compared(context, access, &inequality.border, false);
         }
-        let mut piece = context.space(&closed.vars).universe();
-        piece.equal(form);
-        closed.support = closed.support.intersect(&Set::of_piece(context.space(&closed.vars), piece))?;
-        closed.map = Map::identity(&closed.support)?;
-        return Some(closed);
+        _ => {}
     }
     let structure = context.structures.get(&access.tensor)?;
     (structure.order() == access.vars.len()).then_some(())?;
     structured(context, access, structure, tensor.dtype)
+}
+
+/// The points at which the sum of an equation is 0, or at least 0.
+fn compared(context: &Context<'_>, access: &Access, equation: &Equation, equal: bool) -> Option<Closed> {
+    let mut closed = Closed::general(context, access.vars.clone())?;
+    let mut form = Affine::constant(equation.constant);
+    for (var, factor) in access.vars.iter().zip(&equation.factors) {
+        form = form.combined(1, &columns_of(context, &closed, *var)?, *factor)?;
+    }
+    let space = context.space(&closed.vars);
+    let mut piece = space.universe();
+    if equal {
+        piece.equal(form);
+    } else {
+        piece.at_least(form);
+    }
+    closed.support = closed.support.intersect(&Set::of_piece(space, piece))?;
+    closed.map = Map::identity(&closed.support)?;
+    Some(closed)
 }
 
 /// The column of a variable, as a form.
