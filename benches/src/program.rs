@@ -102,7 +102,10 @@ impl<'a> Flags<'a> {
         let dtype = dtype.map_or(Ok(tensor.dtype()), element_type)?;
         let typed = tensor.cast(dtype)?;
         Ok(Some(match fill {
-            Some(fill) => typed.with_fill(Scalar::real(dtype, fill.parse()?))?,
+            Some(fill) => {
+                let number = Scalar::real(DType::F64, fill.parse()?);
+                typed.with_fill(number.to(dtype).with_context(|| format!("{fill} is no {}", dtype.name()))?)?
+            }
             None => typed,
         }))
     }

@@ -103,10 +103,12 @@ pub fn check(
         }
         return Ok(verdict);
     }
-    if !kernel.program().is_sequence() {
-        let diagnostic =
-            Diagnostic::error("E1021", "a program that repeats or exchanges is checked by the dense oracle alone")
-                .hint("leave `--check` away, or take smaller tensors or fewer rounds: this run is too large for it");
+    if !kernel.program().assigns_in_order() {
+        let diagnostic = Diagnostic::error(
+            "E1021",
+            "a program that repeats, exchanges or reads is checked by the dense oracle alone",
+        )
+        .hint("leave `--check` away, or take smaller tensors or fewer rounds: this run is too large for it");
         return Err(Failure::plain(diagnostic));
     }
     let targets: Vec<_> = kernel.program().statements.iter().map(|statement| statement.lhs.tensor).collect();

@@ -15,7 +15,7 @@
 //! coordinates of each factor were uniform and independent.
 
 use lacunar::DynTensor;
-use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Program, UnaryFn, VarId};
+use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Indicator, Program, UnaryFn, VarId};
 
 use crate::failure::Failure;
 
@@ -137,14 +137,17 @@ impl Counter<'_, '_> {
         Ok(stored * free * self.told(accesses))
     }
 
-    /// The part of the points at which indicators hold: each tells one of its variables.
+    /// The part of the points at which indicators hold: an equation or a gather tells one of its variables, an inequality leaves half.
     fn told(&self, accesses: &[&Access]) -> f64 {
         let indicators = accesses.iter().enumerate().filter(|(place, access)| {
             let known = accesses[..*place].iter().any(|other| other.tensor == access.tensor);
             self.program.tensors[access.tensor].indicator.is_some() && !known
         });
-        let most = |access: &Access| access.vars.iter().map(|var| self.sizes[var.index()]).fold(1.0, f64::max);
-        indicators.map(|(_, access)| 1.0 / most(access)).product()
+        let part = |access: &Access| match self.program.tensors[access.tensor].indicator.as_deref() {
+            Some(Indicator::Inequality(_)) => 0.5,
+            _ => 1.0 / access.vars.iter().map(|var| self.sizes[var.index()]).fold(1.0, f64::max),
+        };
+        indicators.map(|(_, access)| part(access)).product()
     }
 
     /// The points at which several factors are stored, if each has its entries anywhere: but where a factor adds no

@@ -11,7 +11,7 @@
 use std::path::Path;
 
 use lacunar::{Category, Diagnostic, Error};
-use lacunar_front::einsum::{Action, ActionKind, Ast, Expr, ExprKind, parse};
+use lacunar_front::einsum::{Action, ActionKind, Ast, Callee, Expr, ExprKind, parse};
 
 use crate::failure::Failure;
 use crate::request::Request;
@@ -135,10 +135,18 @@ fn find(expr: &Expr, tensor: &str) -> Option<Vec<Option<String>>> {
         ExprKind::List { index, .. } => index.as_ref().and_then(|index| find(index, tensor)),
         ExprKind::Name(name) => (name == tensor).then(Vec::new),
         ExprKind::Apply { name, args, .. } if name.text == tensor => Some(names(args)),
+        // The size of a dimension names the tensor alone.
+        ExprKind::Apply { name, args, callee: Callee::Named } if is_size(&name.text, args) => None,
         ExprKind::Apply { args, .. } => args.iter().find_map(|arg| find(arg, tensor)),
         ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => find(operand, tensor),
         ExprKind::Binary(_, left, right) => find(left, tensor).or_else(|| find(right, tensor)),
     }
+}
+
+/// True of `size(A, 0)`.
+fn is_size(name: &str, args: &[Expr]) -> bool {
+    matches!(args, [tensor, dimension] if name == "size"
+        && matches!((&tensor.kind, &dimension.kind), (ExprKind::Name(_), ExprKind::Number(_))))
 }
 
 fn names(indices: &[Expr]) -> Vec<Option<String>> {
@@ -169,5 +177,7 @@ mod tests {
         let order = |name| indices_of(&ast, name).map(|indices| indices.len());
         assert_eq!([order("A"), order("B"), order("alpha"), order("y")], [Some(2), Some(3), Some(0), Some(1)]);
         assert_eq!(order("z"), None);
+        let program = Program::open("y(size(A, 1)*i + j) = A(i,j) * size(t, x)").unwrap();
+        assert_eq!(indices_of(&program.parse().unwrap(), "A").map(|indices| indices.len()), Some(2));
     }
 }

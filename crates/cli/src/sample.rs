@@ -7,7 +7,7 @@
 //! y(i) = A(i,j) * x(j), i in {2, 7, 9}     y(i) = A_1(i,j) * x(j), A_1 made of rows 2, 7 and 9 of A
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar::{Backend, Coo, DType, Diagnostic, DynTensor, Error, Format, Kernel, Options, StorageError};
 use lacunar_notation::{Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Program, Role, UnaryFn, VarId};
@@ -260,9 +260,14 @@ fn run(
     result: &str,
     dtype: Option<DType>,
 ) -> Result<Entries, Failure> {
+    let text: Vec<String> = program.statements.iter().map(|s| program.statement_text(s)).collect();
+    let text = text.join("\n");
     let mut options = Options::new().backend(Backend::Interpreter);
     options.declarations.inputs = Some(Default::default());
-    for (name, size) in sizes {
+    // Variables of indices that are no variables are not in the text.
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words: BTreeSet<&str> = text.split(|c| !is_word(c)).collect();
+    for (name, size) in sizes.iter().filter(|(name, _)| words.contains(name.as_str())) {
         options = options.size(name, *size);
     }
     for (name, tensor) in operands {
@@ -275,8 +280,7 @@ fn run(
         options.declarations.fills.insert(declared.name.clone(), declared.fill());
         options = options.dtype(&declared.name, dtype.unwrap_or(declared.dtype));
     }
-    let text: Vec<String> = program.statements.iter().map(|s| program.statement_text(s)).collect();
-    let kernel = Kernel::compile(&text.join("\n"), &options)?;
+    let kernel = Kernel::compile(&text, &options)?;
     let given: Vec<(&str, &DynTensor)> = operands.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
     let found = kernel.run_named(&given)?.results.into_iter().find(|(name, _)| name == result);
     let (_, tensor) = found.ok_or_else(|| internal(format!("`{result}` has no value")))?;

@@ -429,7 +429,7 @@ pub fn infer_fills(program: &mut Program) {
         let rhs = filled_outside(&program.tensors, rhs);
         let statement = program.statements[place].clone();
         let rhs = filled_between(program, &statement, rhs);
-        let rhs = if program.loops.is_empty() { patterns.in_place_of_comparisons(program, rhs) } else { rhs };
+        let rhs = if program.loops.is_empty() { patterns.in_place_of_factors(program, rhs) } else { rhs };
         program.statements[place].rhs = with_rests(&program.tensors, rhs);
         let statement = &program.statements[place];
         let result = &program.tensors[statement.lhs.tensor];

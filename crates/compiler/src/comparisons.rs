@@ -1,14 +1,16 @@
 //! Comparisons of indices as patterns.
 //!
-//! A comparison of two sums of index variables, each times a number, is an [indicator](lacunar_notation::indicator): a pattern that nobody
-//! stores, which confines loops as any sparse operand does. Where it does not hold, nothing is stored, and a product with it is absent.
+//! A comparison of two sums of index variables, each times a number, is an [indicator](lacunar_notation::indicator) where it is a factor: a
+//! pattern that nobody stores, which confines loops as any sparse operand does. Where it does not hold, nothing is stored, and the product
+//! is absent.
 //!
 //! ```text
 //! y(i) = A(i,j) * (j <= i) * x(j)        the loop over j ends behind i
 //! d(i) = A(i,j) * (i == j)               the loop over j is one look at j = i
 //! ```
 //!
-//! Other comparisons stay what they are, values: those of other numbers, and `!=`, which holds almost everywhere.
+//! Other comparisons stay what they are, values: those of other numbers, `!=`, which holds almost everywhere, and those that are added or
+//! choose, which leave nothing out: a merge of their intervals would have a case for every combination.
 //!
 //! On entry: an expression of a program in which elements outside of their tensors have their fill values. On exit: the same, with a
 //! tensor for each pattern. Paper: Ghorbani et al. 2023, §4.1.
@@ -27,16 +29,27 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
-    /// An expression of a program with a pattern for each of its comparisons of indices.
-    pub fn in_place_of_comparisons(&mut self, program: &mut Program, expr: Expr) -> Expr {
-        if let ExprKind::Binary(function, a, b) = &expr.kind
-            && let Some((indicator, vars)) = indicator(program, *function, a, b)
-        {
-            let access = self.access(program, indicator, vars, &expr);
-            let element = Expr { kind: ExprKind::Access(access), dtype: DType::Pattern, span: expr.span };
-            return element.cast(expr.dtype);
+    /// An expression of a program with a pattern for each comparison of indices that is a factor.
+    pub fn in_place_of_factors(&mut self, program: &mut Program, expr: Expr) -> Expr {
+        let is_product = matches!(expr.kind, ExprKind::Binary(BinaryFn::Mul | BinaryFn::And, ..));
+        expr.map_children(&mut |child| {
+            let pattern = if is_product { self.in_place_of(program, &child) } else { None };
+            pattern.unwrap_or_else(|| self.in_place_of_factors(program, child))
+        })
+    }
+
+    /// The pattern that a comparison is, converted as that is.
+    fn in_place_of(&mut self, program: &mut Program, factor: &Expr) -> Option<Expr> {
+        match &factor.kind {
+            ExprKind::Cast(a) => Some(self.in_place_of(program, a)?.cast(factor.dtype)),
+            ExprKind::Binary(function, a, b) => {
+                let (indicator, vars) = indicator(program, *function, a, b)?;
+                let access = self.access(program, indicator, vars, factor);
+                let element = Expr { kind: ExprKind::Access(access), dtype: DType::Pattern, span: factor.span };
+                Some(element.cast(factor.dtype))
+            }
+            _ => None,
         }
-        expr.map_children(&mut |child| self.in_place_of_comparisons(program, child))
     }
 
     /// The access of a pattern: of that which is there, or of a new one.

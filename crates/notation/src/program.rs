@@ -129,6 +129,18 @@ impl Program {
         self.body.len() == self.statements.len() && places.into_iter().all(|(action, n)| *action == Action::Assign(n))
     }
 
+    /// True if its statements are carried out once, one after the other, whatever else is shown or written between them.
+    pub fn assigns_in_order(&self) -> bool {
+        let shows = |action: &&Action| {
+            matches!(action, Action::Print(_) | Action::Write(..) | Action::Clock(_) | Action::Elapsed(_))
+        };
+        let assigned = self.body.iter().filter(|action| !shows(action));
+        assigned.map(Some).chain([None]).zip(0..).all(|(action, n)| match action {
+            Some(action) => *action == Action::Assign(n),
+            None => n == self.statements.len(),
+        })
+    }
+
     /// The tensors whose values are read before any action gives them one, in the order of the text: a caller has to.
     pub fn given(&self) -> BTreeSet<TensorId> {
         let (mut given, mut known) = (BTreeSet::new(), BTreeSet::new());

@@ -43,7 +43,7 @@ use crate::absence::{Value, binary, cast, pruned, selected, unary};
 use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
 use crate::operators::Operation;
-use crate::patterns::{holding, is_pattern};
+use crate::patterns::{holding, is_pattern_of};
 use crate::read::{Known, Reading, Sizes, Statement, collect, read};
 use crate::scalar::Scalar;
 use crate::sums::{Asked, Index, Node, Term, coordinate, gives_index, variables, with_reductions};
@@ -228,6 +228,15 @@ fn infer_fill(program: &Program, statement: &Statement, (is_first, fills): (bool
     }
 }
 
+/// True if a term is pruned, and then perhaps converted: what is the fill value of the result has no entry.
+fn is_pruned(term: &Term) -> bool {
+    match &term.node {
+        Node::Unary(UnaryFn::Prune, _) => true,
+        Node::Cast(a) => is_pruned(a),
+        _ => false,
+    }
+}
+
 /// True if a term is an operator that leaves out regions, and then perhaps converted.
 fn leaves_out(term: &Term) -> bool {
     match &term.node {
@@ -244,7 +253,7 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar], all_have_gaps: bool) 
         Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
         // At an index that is no variable, there may be nothing.
         Node::Element(tensor, indices)
-            if !all_have_gaps
+            if (!all_have_gaps || indices.is_empty())
                 && program.formats[tensor.index()].is_dense()
                 && indices.iter().all(|index| index.variable().is_some()) =>
         {
@@ -254,8 +263,11 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar], all_have_gaps: bool) 
         Node::Index(_) => Value::Stored(Scalar::zero(term.dtype)),
         Node::Cast(a) => cast(blank(a), term.dtype),
         Node::Unary(function, a) => unary(blank(a), |value| value.unary(*function, a.dtype)),
-        Node::Binary(function, a, b) if is_pattern(*function, a, b) => Value::Absent(Scalar::Bool(false)),
-        Node::Binary(function, a, b) => binary(*function, blank(a), blank(b), a.dtype),
+        Node::Binary(function, a, b) => {
+            let zero = |operand: &Term| Value::Absent(Scalar::zero(operand.dtype));
+            let of = |operand| if is_pattern_of(*function, operand) { zero(operand) } else { blank(operand) };
+            binary(*function, of(a), of(b), a.dtype)
+        }
         Node::Select(operands) => selected(operands.each_ref().map(blank)),
         Node::Apply(operator, operands) => {
             let values: Vec<Value> = operands.iter().map(blank).collect();
@@ -407,6 +419,7 @@ fn run(
     let mut outcome = if statement.combines.is_some() { before.unwrap_or_else(fresh) } else { fresh() };
     let mut state = Run::new(program, stored, fills);
     let (movable, is_reduced) = (has_movable_sum(&rhs), has_reduction(&rhs));
+    let prunes = is_pruned(&rhs);
     // A value that is computed in a shorter type stays as inexact in a result of a wider one.
     let rounding = (inexactness(program, inexact, &rhs) / tolerance(tensor.dtype)).max(1.0);
     let counts: Vec<u64> = statement.vars.iter().map(|&var| program.count(var)).collect();
@@ -443,7 +456,10 @@ fn run(
                 outcome.moot.insert(coordinate.clone());
             }
         }
-        if new.rests_at(fill) {
+        let is_left_out = prunes && new.scalar() == fill;
+        // A number that is combined with nothing may be stored, though it comes to the fill value.
+        let may_rest = statement.combines.is_some() && matches!(value, Value::Written(_));
+        if is_left_out || (new.rests_at(fill) && !may_rest) {
             // The earlier value may be annihilated by the one that is added.
             outcome.entries.values.remove(&coordinate);
             continue;
@@ -585,11 +601,14 @@ impl<'a> Run<'a> {
             Node::Unary(UnaryFn::Prune, a) => pruned(self.value(a)),
             Node::Unary(function, a) => unary(self.value(a), |value| value.unary(*function, a.dtype)),
             Node::Binary(function, a, b) => {
-                let (left, right) = (self.value(a), self.value(b));
+                let mut of = |operand: &Term| {
+                    let value = self.value(operand);
+                    if is_pattern_of(*function, operand) { holding(value) } else { value }
+                };
+                let (left, right) = (of(a), of(b));
                 let divides = matches!(function, BinaryFn::Div | BinaryFn::Rem);
                 self.exceptional |= divides && right.scalar().is_zero();
-                let value = binary(*function, left, right, a.dtype);
-                if is_pattern(*function, a, b) { holding(value) } else { value }
+                binary(*function, left, right, a.dtype)
             }
             Node::Select(operands) => {
                 let [condition, a, b] = &**operands;

@@ -1,4 +1,4 @@
-//! Comparisons of indices, which are patterns: where one does not hold, nothing is stored.
+//! Comparisons of indices that are factors, which are patterns: where one does not hold, nothing is stored.
 //!
 //! ```text
 //! A(i,j) * (j <= i)      absent above the diagonal, whatever A holds there
@@ -14,8 +14,19 @@ use crate::absence::Value;
 use crate::scalar::Scalar;
 use crate::sums::{Node, Term};
 
+/// True if an operand of a function is such a comparison, perhaps converted.
+pub fn is_pattern_of(function: BinaryFn, operand: &Term) -> bool {
+    let is_product = matches!(function, BinaryFn::Mul | BinaryFn::And);
+    is_product
+        && match &operand.node {
+            Node::Cast(a) => is_pattern_of(function, a),
+            Node::Binary(compared, a, b) => is_pattern(*compared, a, b),
+            _ => false,
+        }
+}
+
 /// True if a function of two operands is such a comparison.
-pub fn is_pattern(function: BinaryFn, a: &Term, b: &Term) -> bool {
+fn is_pattern(function: BinaryFn, a: &Term, b: &Term) -> bool {
     let compares = matches!(function, BinaryFn::Lt | BinaryFn::Le | BinaryFn::Gt | BinaryFn::Ge | BinaryFn::Eq);
     let mut sum = BTreeMap::new();
     compares && add(a, 1, &mut sum) && add(b, -1, &mut sum) && sum.values().any(|factor| *factor != 0)
@@ -23,7 +34,7 @@ pub fn is_pattern(function: BinaryFn, a: &Term, b: &Term) -> bool {
 
 /// The value of a pattern: that of the comparison where it holds, and nothing elsewhere.
 pub fn holding(value: Value) -> Value {
-    if value.scalar().is_zero() { Value::Absent(Scalar::Bool(false)) } else { value }
+    if value.scalar().is_zero() { Value::Absent(value.scalar()) } else { value }
 }
 
 /// Adds the factors of variables in a sum; false if the term is none.

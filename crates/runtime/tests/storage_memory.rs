@@ -34,7 +34,8 @@ fn measure(entries: usize, dims: &[u64], values: Values, format: &Format) -> Opt
     let peak = status("VmHWM:")?;
     assert!(tensor.nnz() > 0);
     convert(&tensor)?;
-    Some((peak - before + input, input))
+    // The system counts pages in portions.
+    Some((peak.saturating_sub(before) + input, input))
 }
 
 /// Converts a matrix, by rows or as a list, to others, and compares the memory this takes on top.

@@ -52,8 +52,10 @@ pub struct Costs {
     pub changed: f64,
     /// A block of 2 x 2, at least.
     pub small_block: f64,
-    /// A larger block, at least.
+    /// A larger block, at least, of a matrix that whole blocks make up.
     pub block: f64,
+    /// The same where the last blocks lie in part outside: sums are not kept in registers then.
+    pub uneven_block: f64,
     /// A place of a bitmap.
     pub bit: f64,
     /// Conversion from compressed rows, for an entry: to narrower indices, to slots, to blocks, to bitmaps or compressed rows;
@@ -77,7 +79,7 @@ impl Costs {
     /// `delaunay_n16` (6 a row: 0.64); rows that differ on `cond-mat-2005` (8.7 a row: 1.2) and `cit-HepPh`; blocks on `bundle-440x71`
     /// (2 x 2: 2 to 2.5 ns a block; from 3 x 3 on its bytes); bits on `amazon-computers-features` (35% dense); conversions on all of these.
     /// Where vectors are filled by inserts, on an AMD processor (Zen 3, 3.2 GHz): `bcsstk33` 0.37 ns an entry, in blocks of 2 x 2 1 ns a
-    /// block, in blocks of 3 x 3 and 4 x 4 4.4 ns; `wave` and `cnr-2000` in slots take 1.06 of the time of their rows.
+    /// block, in blocks of 3 x 3 and 4 x 4, whose last ones lie in part outside, 4.4 ns, and 2.7 on `bcsstk16`, whose do not; `wave` and `cnr-2000` in slots take 1.06 of the time of their rows.
     pub fn of(machine: &Machine) -> Costs {
         let Machine { cycle, missed_branch, vectors, caches, .. } = machine;
         let is_wide = machine.vector_bytes() == 64;
@@ -100,7 +102,8 @@ impl Costs {
             // Every other of such branches goes as foreseen.
             changed: cycle * missed_branch / 2.0,
             small_block: cycle * if gathers { 7.0 } else { 3.5 },
-            block: cycle * 14.0,
+            block: cycle * 7.0,
+            uneven_block: cycle * 14.0,
             bit: cycle * (0.45 + multiplied),
             narrowed: cycle * 13.0,
             slotted: cycle * 22.0,
@@ -251,7 +254,12 @@ impl Matrix<'_> {
             let coordinate = self.coordinate(self.columns.div_ceil(block), IndexWidth::W32);
             let block_rows = self.rows.div_ceil(block) as f64;
             let bytes = places * self.value as f64 + blocks * coordinate + self.starts(block_rows);
-            let each = if block == 2 { self.costs.small_block } else { self.costs.block };
+            let is_whole = self.rows.is_multiple_of(block) && self.columns.is_multiple_of(block);
+            let each = match (block, is_whole) {
+                (2, _) => self.costs.small_block,
+                (_, true) => self.costs.block,
+                (_, false) => self.costs.uneven_block,
+            };
             let work = (blocks * each).max(places * self.costs.place);
             let format = Format::bcsr(block as u32, block as u32)?;
             let convert = self.entries() * self.costs.blocked;
