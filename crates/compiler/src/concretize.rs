@@ -24,13 +24,13 @@
 //! a workspace is needed).
 
 use lacunar_base::{Arena, Span};
-use lacunar_formats::{DType, Level, LevelKind, Scalar};
+use lacunar_formats::{DType, Scalar};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{
     Access, AssignOp, BinaryFn, Expr, ExprKind, Monoid, Tensor, TensorId, UnaryFn, VarId, WorkspaceKind,
 };
 
-use crate::iterate::in_order::in_order;
+use crate::iterate::in_order::is_appended;
 
 /// Writes `lhs op rhs` as concrete notation into `kernel`, whose tensors it adds workspaces to. `in_registers` says that sums are
 /// formed in workspaces that fit the registers, where they could be added to the result: over blocks, whose sizes a format tells.
@@ -203,16 +203,9 @@ impl Writer<'_> {
     /// ```
     fn appended(&self, lhs: &Access, op: AssignOp, rhs: &Expr) -> Option<Stmt> {
         let ExprKind::Reduce(monoid, summed, body) = &rhs.kind else { return None };
-        let result = &self.kernel.tensors[lhs.tensor];
-        let format = &result.format;
-        let is_plain = |level: &Level| [LevelKind::DENSE, LevelKind::COMPRESSED].contains(&level.kind);
-        let is_appended = format.map().is_none()
-            && format.levels().iter().all(is_plain)
-            && format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED);
         let is_value = op == AssignOp::Set && monoid.compared().is_none() && has_no_sum(body);
-        let places: Vec<VarId> = format.mode_order().iter().map(|&mode| lhs.vars[mode]).collect();
         let loops = self.sorted(&[lhs.vars.as_slice(), summed].concat());
-        let is_direct = is_appended && is_value && in_order(&self.kernel.tensors, body, &loops, &places);
+        let is_direct = is_value && is_appended(&self.kernel.tensors, lhs, body, &loops);
         is_direct.then(|| {
             let assign = Assign { lhs: lhs.clone(), op, rhs: (**body).clone() };
             Stmt::foralls(&loops, Stmt::Assign(assign))

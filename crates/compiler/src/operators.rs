@@ -166,8 +166,9 @@ pub(crate) fn with_rests(tensors: &Arena<Tensor>, expr: Expr) -> Expr {
 }
 
 /// The value of an expression where no tensor in it has entries, if it is absent there; that of dense tensors is their fill value. A
-/// tensor without dimensions is a number, which is always present.
+/// tensor without dimensions is a number, which is always present, unless it is a workspace, which stands for an expression.
 fn rest(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Scalar> {
-    let has_gaps = |tensor: &Tensor| tensor.role != Role::Index && tensor.order() > 0;
+    let is_made = |tensor: &Tensor| matches!(tensor.role, Role::Workspace(_));
+    let has_gaps = |tensor: &Tensor| tensor.role != Role::Index && (tensor.order() > 0 || is_made(tensor));
     background_where(tensors, expr, &has_gaps).filter(|background| background.absent).map(|background| background.value)
 }

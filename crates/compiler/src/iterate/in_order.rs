@@ -11,9 +11,22 @@
 //! from loops over open variables ascends if these are such digits, with the greatest first, and with the sign that makes the place grow.
 
 use lacunar_base::Arena;
+use lacunar_formats::{Level, LevelKind};
 use lacunar_notation::{Access, Equation, Expr, Indicator, Tensor, VarId};
 
 use crate::algebra::without;
+
+/// True if loops in this order can append a term of a sum to a result as it is: compressed levels, whose places they come to in order,
+/// each once.
+pub fn is_appended(tensors: &Arena<Tensor>, lhs: &Access, body: &Expr, loops: &[VarId]) -> bool {
+    let format = &tensors[lhs.tensor].format;
+    let is_plain = |level: &Level| [LevelKind::DENSE, LevelKind::COMPRESSED].contains(&level.kind);
+    let places: Vec<VarId> = format.mode_order().iter().map(|&mode| lhs.vars[mode]).collect();
+    format.map().is_none()
+        && format.levels().iter().all(is_plain)
+        && format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED)
+        && in_order(tensors, body, loops, &places)
+}
 
 /// True if loops in this order over `places`, the variables of a result in the order of its levels, and over summed ones come to every
 /// combination of places once at most, in ascending order. Variables that are not among `loops` have a value already.

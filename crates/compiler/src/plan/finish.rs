@@ -22,6 +22,7 @@ use lacunar_notation::schedule::{CommandKind, Race, Schedule};
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Monoid, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
 use crate::concretize::is_in_block;
+use crate::iterate::in_order::is_appended;
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::position_space::replaced_by;
 use crate::iterate::position_space::{driver, pos_levels};
@@ -40,6 +41,17 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
     let assign = assign.clone();
     let summed = |var: &VarId| is_summed(kernel, &assign, *var);
     let dense = kernel.tensors[assign.lhs.tensor].format.is_dense();
+    let is_plain = loops.iter().all(|var| kernel.provenance.is_plain(*var));
+    let combines = assign.op.monoid().is_none_or(|monoid| monoid.compared().is_none());
+    if !dense
+        && is_plain
+        && combines
+        && !kernel.updates
+        && is_appended(&kernel.tensors, &assign.lhs, &assign.rhs, &loops)
+    {
+        kernel.stmt = Stmt::foralls(&loops, Stmt::Assign(Assign { op: AssignOp::Set, ..assign }));
+        return Ok(());
+    }
     let first_summed = loops.iter().position(summed);
     let disordered = if dense { None } else { first_disordered(kernel, &assign.lhs, &loops) };
     let Some(cut) = first_summed.into_iter().chain(disordered).min() else { return Ok(()) };
@@ -175,9 +187,10 @@ fn check_assembly(kernel: &Kernel, stmt: &Stmt, loops: &mut Vec<VarId>, schedule
             check_assembly(kernel, consumer, loops, schedule)
         }
         Stmt::Sequence(stmts) => stmts.iter().try_for_each(|stmt| check_assembly(kernel, stmt, loops, schedule)),
-        Stmt::Assign(Assign { lhs, .. }) => {
+        Stmt::Assign(Assign { lhs, rhs, .. }) => {
             let tensor = &kernel.tensors[lhs.tensor];
-            let appended = tensor.role == Role::Result && !tensor.format.is_dense();
+            let is_direct = || is_appended(&kernel.tensors, lhs, rhs, loops);
+            let appended = tensor.role == Role::Result && !tensor.format.is_dense() && !is_direct();
             let again = || {
                 let block = lhs.vars.iter().any(|var| is_in_block(kernel, lhs, *var));
                 !block && loops.iter().any(|leaf| derived(kernel, *leaf).all(|var| !lhs.vars.contains(&var)))
