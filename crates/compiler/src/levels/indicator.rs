@@ -157,7 +157,7 @@ impl Interval {
             let high = self.term.divided(b, high);
             b.binary(BinaryOp::Min, high, self.term.size)
         });
-        // What ends before it begins ends where it begins.
+        // An interval that ends before it begins is empty.
         let low = if low == zero { zero } else { b.binary(BinaryOp::Min, low, high) };
         (low, high)
     }

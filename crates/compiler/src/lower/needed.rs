@@ -1,4 +1,4 @@
-//! Whether a reduction is needed at all: a condition that is known before its loops, and without which its value changes nothing.
+//! Reductions that are skipped: a condition, known before the loops of a reduction, tells that its value changes nothing.
 //!
 //! ```text
 //! y(j) = (v(j) == 0) * or(i, B(i,j) * f(i))      if v_vals[j] == 0 { the loop over i }
@@ -31,7 +31,7 @@ pub(super) fn condition(
     scope: &Scope,
 ) -> Result<Option<ExprId>, Diagnostic> {
     match consumer {
-        // What the values are is no matter where a pattern alone is found.
+        // A phase that finds the pattern alone computes no values.
         _ if cx.options.phase == Phase::Assemble => Ok(None),
         Stmt::Assign(assign) if cx.kernel.tensors[workspace].order() == 0 => of_expr(cx, &assign.rhs, workspace, scope),
         _ => Ok(None),

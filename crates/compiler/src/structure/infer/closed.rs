@@ -1,4 +1,4 @@
-//! What is known of an expression's value: where it may be other than 0, and which values follow from others.
+//! The known structure of an expression's value: its support, and the values that follow from others.
 //!
 //! The map is closed: every point of the support has a target, which is its own target; a value that follows from no other has itself.
 //! Points have a coordinate for each variable that the expression uses, in the order of variables.
