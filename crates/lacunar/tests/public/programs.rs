@@ -43,6 +43,16 @@ fn loops_count_and_conditions_choose() {
 }
 
 #[test]
+fn ranges_are_of_any_integers() {
+    for dtype in ["u64", "i64", "i32", "u8"] {
+        let source = format!("n = {dtype}(3); c = 0; for k in {dtype}(0) .. n {{ c += 1 }}; print c");
+        assert_eq!(printed(&source, &[]), "c = 3\n", "{source}");
+    }
+    let too_far = run("n = u64(18446744073709551615); for k in 0 .. n { c = 1 }", &Options::new(), &[]).unwrap_err();
+    assert!(too_far.to_string().contains("which no counter reaches"), "{too_far}");
+}
+
+#[test]
 fn what_is_read_and_assigned_keeps_its_old_value() {
     let x = vector(&[1.0, 2.0, 4.0]);
     assert_eq!(printed("x(i) = 0.5 * x(i); print x", &[("x", &x)]), "x = [0.5, 1, 2]\n");
