@@ -9,6 +9,8 @@ use lacunar_runtime::abi::KernelStatus;
 use lacunar_runtime::io::IoError;
 use thiserror::Error as ThisError;
 
+use crate::structure::StructureError;
+
 /// Why something could not be compiled or run.
 ///
 /// [`Debug`](fmt::Debug) shows what [`Error::report`] does, with the place in the program, so that a `main` which returns an
@@ -47,6 +49,9 @@ pub enum Error {
     /// A tensor that can't be stored as asked.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// A tensor that does not have a structure.
+    #[error(transparent)]
+    Structure(StructureError),
     /// A kernel that stopped.
     #[error(transparent)]
     Kernel(#[from] KernelStatus),
@@ -107,12 +112,12 @@ impl Error {
             Error::Program { diagnostics, .. } | Error::Schedule { diagnostics, .. } => {
                 diagnostics.first().map_or(Category::Internal, |diagnostic| diagnostic.category)
             }
-            Error::Io(_) | Error::OutOfRange { .. } => Category::File,
+            Error::Io(_) | Error::OutOfRange { .. } | Error::Structure(StructureError::Element(_)) => Category::File,
             Error::Storage(StorageError::Alloc(_) | StorageError::Overflow { .. } | StorageError::Width { .. }) => {
                 Category::Memory
             }
             Error::Format(_) | Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
-            Error::Machine { .. } | Error::Foreign { .. } => Category::User,
+            Error::Machine { .. } | Error::Foreign { .. } | Error::Structure(_) => Category::User,
             Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) | Error::Full { .. } => {
                 Category::Memory
             }
@@ -144,6 +149,12 @@ impl Error {
             Error::Foreign { .. } => Some("E1305"),
             Error::Backend(_) => Some("E1306"),
             Error::OutOfRange { .. } => Some("E1307"),
+            Error::Structure(StructureError::Element(_)) => Some("E1513"),
+            Error::Structure(StructureError::TooHard) => Some("E1509"),
+            Error::Structure(StructureError::Size { .. } | StructureError::Context { .. }) => Some("E1512"),
+            Error::Structure(StructureError::Fill { .. }) => Some("E1511"),
+            Error::Structure(StructureError::Parameters { .. }) => Some("E1510"),
+            Error::Structure(StructureError::Order { .. }) => Some("E1508"),
             Error::Storage(StorageError::Order { .. }) | Error::Format(FormatError::Order { .. }) => Some("E0401"),
             Error::Format(FormatError::Unknown(_) | FormatError::Trailing(_)) => Some("E0402"),
             Error::Format(FormatError::Letter(..)) => Some("E0403"),
@@ -153,7 +164,7 @@ impl Error {
             Error::Format(FormatError::Ranked(_)) => Some("E0408"),
             Error::Format(FormatError::Auto(_)) => Some("E0409"),
             Error::Storage(StorageError::PaddedPattern { .. }) => Some("E0407"),
-            Error::Io(_) | Error::Storage(_) | Error::Kernel(_) | Error::Argument(_) => None,
+            Error::Io(_) | Error::Storage(_) | Error::Kernel(_) | Error::Argument(_) | Error::Structure(_) => None,
             Error::Internal(_) => None,
         }
     }
@@ -179,6 +190,15 @@ impl Error {
                 Some(code) => format!("error[{code}]: {other}\n"),
                 None => format!("error: {other}\n"),
             },
+        }
+    }
+}
+
+impl From<StructureError> for Error {
+    fn from(error: StructureError) -> Error {
+        match error {
+            StructureError::Storage(error) => Error::Storage(error),
+            error => Error::Structure(error),
         }
     }
 }
