@@ -31,6 +31,10 @@ const FEW: u64 = 1 << 14;
 /// How many parts of the storage there are to a thread.
 const PARTS: usize = 16;
 
+/// A sample is so many entries of so many parts.
+const SAMPLE: u64 = 16;
+const SAMPLES: usize = 16;
+
 /// Compares a tensor with a structure.
 ///
 /// # Errors
@@ -41,6 +45,28 @@ pub(super) fn check(tensor: &DynTensor, structure: &Structure, params: &[i64]) -
         return Err(StructureError::Fill { fill: tensor.fill() });
     }
     let table = if points.parts.is_empty() { None } else { Some(Table::of(tensor)?) };
+    with(tensor, &points, table.as_ref(), |check| check.run())
+}
+
+/// True if a tensor that is its own table may have a structure, by a few of its elements, taken from everywhere.
+///
+/// # Errors
+/// It can't be told what follows from a unique element.
+pub(super) fn may_have(tensor: &DynTensor, points: &Points, table: &Table<'_>) -> Result<bool, StructureError> {
+    with(tensor, points, Some(table), |check| {
+        let check = Check { limit: SAMPLE, ..check };
+        let holds = |part| check.compare(part, SAMPLES).is_ok() && check.search(part, SAMPLES).is_ok();
+        Ok((0..SAMPLES).all(holds))
+    })
+}
+
+/// Makes what a comparison needs.
+fn with<R>(
+    tensor: &DynTensor,
+    points: &Points,
+    table: Option<&Table<'_>>,
+    run: impl FnOnce(Check<'_>) -> Result<R, StructureError>,
+) -> Result<R, StructureError> {
     // Where every element is stored none is missing.
     let mut followers = Vec::new();
     if !tensor.format().is_dense() {
@@ -48,9 +74,9 @@ pub(super) fn check(tensor: &DynTensor, structure: &Structure, params: &[i64]) -
             followers.push(Followers::of(&part.piece, &points.ranges).ok_or(StructureError::TooHard)?);
         }
     }
-    let searched = table.as_ref().map_or(tensor, Table::tensor);
+    let searched = table.map_or(tensor, Table::tensor);
     let (own, others) = (elements(tensor.values()), elements(searched.values()));
-    Check { tensor, points, own: &*own, others: &*others, table: table.as_ref(), followers }.run()
+    run(Check { tensor, points, own: &*own, others: &*others, table, followers, limit: u64::MAX })
 }
 
 /// Into how many parts the walk through a tensor is cut.
@@ -60,13 +86,15 @@ pub(super) fn parts(tensor: &DynTensor) -> usize {
 
 struct Check<'a> {
     tensor: &'a DynTensor,
-    points: Points,
+    points: &'a Points,
     own: &'a dyn Elements,
     others: &'a dyn Elements,
     /// None of a structure without redundant elements.
     table: Option<&'a Table<'a>>,
     /// By part of the redundancy; none where every element is stored.
     followers: Vec<Followers>,
+    /// How many entries of each part are looked at.
+    limit: u64,
 }
 
 /// What a part of the storage has, if nothing there contradicts.
@@ -111,7 +139,7 @@ impl Check<'_> {
         let mut tally = Tally::default();
         let mut walk = self.tensor.part_of_walk(part, parts);
         let mut entry = 0;
-        while let Some((coordinates, position)) = walk.next_entry() {
+        while let Some((coordinates, position)) = walk.next_entry().filter(|_| entry < self.limit) {
             load(&mut columns, coordinates);
             let found = self.own.number(position);
             match self.points.place(&mut columns) {
@@ -141,7 +169,7 @@ impl Check<'_> {
     fn needed(&self, found: Number, columns: &[i64], spare: &mut [i64], before: u64) -> u64 {
         let stored = self.tensor.nnz();
         let mut needed = before;
-        if is_zero(found) {
+        if is_zero(found) || self.limit < u64::MAX {
             return needed;
         }
         for (followers, part) in self.followers.iter().zip(&self.points.parts) {
@@ -164,7 +192,7 @@ impl Check<'_> {
         let mut point = vec![0; order];
         let mut walk = self.tensor.part_of_walk(part, parts);
         let mut entry = 0;
-        while let Some((coordinates, position)) = walk.next_entry() {
+        while let Some((coordinates, position)) = walk.next_entry().filter(|_| entry < self.limit) {
             load(&mut columns, coordinates);
             let found = self.own.number(position);
             if !is_zero(found) && self.points.place(&mut columns) == Place::Unique {
