@@ -116,4 +116,6 @@ pub mod inside {
 mod docs {
     #[doc = include_str!("../../../docs/rust.md")]
     struct Rust;
+    #[doc = include_str!("../../../docs/structure.md")]
+    struct Structure;
 }
