@@ -59,7 +59,7 @@ fn declared(value: &str, dims: &[u64]) -> Result<(Structure, Vec<i64>), Failure>
     let (_, spec) = structure::parse(value).map_err(in_flag)?;
     let structure = spec.resolve(dims.len()).map_err(in_flag)?;
     if let Some(name) = structure.space().params.get(dims.len()) {
-        let diagnostic = Diagnostic::error("E1510", format!("the structure depends on `{name}`, which has no value"))
+        let diagnostic = Diagnostic::error("E1309", format!("the structure depends on `{name}`, which has no value"))
             .label(Span::new(0, value.len()), "a name besides the dimensions")
             .hint("write a number in its place");
         return Err(in_flag(diagnostic));
@@ -76,7 +76,7 @@ fn contradicts(error: StructureError, value: &str, file: &str) -> Failure {
         _ => return Error::from(error).into(),
     };
     let error = Error::from(error);
-    let diagnostic = Diagnostic::error(error.code().unwrap_or("E1513"), format!("{file}: {error}"))
+    let diagnostic = Diagnostic::error(error.code().unwrap_or("E1308"), format!("{file}: {error}"))
         .category(if error.category() == Category::File { Category::File } else { Category::User })
         .label(Span::new(0, value.len()), label)
         .hint(format!("`lacunar info {file}` names the structures that a file has"));

@@ -55,18 +55,18 @@ fn plot_shows_what_follows() {
     let lines = [
         (
             "plot mesh.mtx -o mesh.svg -p A:upper",
-            "error[E1513]: mesh.mtx: element (1, 0) is -1, but by its structure it is 0",
+            "error[E1308]: mesh.mtx: element (1, 0) is -1, but by its structure it is 0",
         ),
         (
             "plot mesh.mtx -o mesh.svg -p A:skew",
-            "error[E1513]: mesh.mtx: element (0, 0) is 2, but by its structure it is 0",
+            "error[E1308]: mesh.mtx: element (0, 0) is 2, but by its structure it is 0",
         ),
     ];
     lines.into_iter().for_each(|(line, message)| folder.fail(line, 3, message));
     folder.fail("plot mesh.mtx -o mesh.svg -p A:symetric", 2, "E1501");
-    folder.fail("plot mesh.mtx -o mesh.svg -p 'A(i,j): i <= k'", 2, "E1510");
+    folder.fail("plot mesh.mtx -o mesh.svg -p 'A(i,j): i <= k'", 2, "E1309");
     matrix(&folder, "wide.mtx", [2, 3], "real general", &["1 3 1"]);
-    folder.fail("plot wide.mtx -o wide.svg -p A:symmetric", 2, "E1512");
+    folder.fail("plot wide.mtx -o wide.svg -p A:symmetric", 2, "E1309");
     folder.write("c.tns", "1 1 1 2\n2 2 2 3\n");
     folder.succeed("plot c.tns -o c.svg -p A:symmetric");
 }

@@ -107,7 +107,10 @@ struct Tally {
 }
 
 /// An element that contradicts, and the number of the entry at which that is seen.
-type Found = (u64, Contradiction);
+type Found = (u64, Box<Contradiction>);
+
+/// The results of parts, and the first part that failed, with the reason.
+type Done<R, E> = (Vec<R>, Option<(usize, E)>);
 
 impl Check<'_> {
     fn run(&self) -> Result<(), StructureError> {
@@ -128,7 +131,7 @@ impl Check<'_> {
             (Some(first), Some(missing)) => Some(if place(&missing) < place(&first) { missing } else { first }),
             (first, missing) => first.or(missing),
         };
-        worst.map_or(Ok(()), |(_, (_, contradiction))| Err(StructureError::Element(Box::new(contradiction))))
+        worst.map_or(Ok(()), |(_, (_, contradiction))| Err(StructureError::Element(contradiction)))
     }
 
     /// Compares the stored elements of a part with what they follow from.
@@ -222,14 +225,14 @@ impl Check<'_> {
         coordinates: &[u64],
         found: Number,
         source: Option<(Number, &[u64], usize)>,
-    ) -> Contradiction {
+    ) -> Box<Contradiction> {
         let expected = source.map_or(self.zero(), |(expected, ..)| expected);
-        Contradiction {
+        Box::new(Contradiction {
             coordinates: coordinates.to_vec(),
             found: self.own.scalar(found),
             expected: self.own.scalar(expected),
             source: source.map(|(_, unique, part)| (unique.to_vec(), self.points.parts[part].by)),
-        }
+        })
     }
 
     fn zero(&self) -> Number {
@@ -257,11 +260,8 @@ pub(super) fn load(columns: &mut [i64], coordinates: &[u64]) {
 
 /// Works on parts with several threads; those behind the first that fails may be left out. The results, in any order, and the first
 /// failure, with its part.
-fn ascending<R: Send, E: Send>(
-    parts: usize,
-    work: impl Fn(usize) -> Result<R, E> + Sync,
-) -> (Vec<R>, Option<(usize, E)>) {
-    let done: Mutex<(Vec<R>, Option<(usize, E)>)> = Mutex::new((Vec::new(), None));
+fn ascending<R: Send, E: Send>(parts: usize, work: impl Fn(usize) -> Result<R, E> + Sync) -> Done<R, E> {
+    let done: Mutex<Done<R, E>> = Mutex::new((Vec::new(), None));
     pool::run_ascending(0, parts as i64, &|part| {
         let part = part as usize;
         let result = work(part);
