@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 use lacunar_notation::Structure;
 use lacunar_runtime::{Number, Tensor as DynTensor, pool};
 
-use super::error::{Contradiction, StructureError};
+use super::error::{Contradiction, StructureError, zero_elsewhere};
 use super::followers::Followers;
 use super::numbers::{Elements, elements, is_zero, same, zero};
 use super::points::{Place, Points};
@@ -41,9 +41,7 @@ const SAMPLES: usize = 16;
 /// The first element that contradicts; or why that can't be told.
 pub(super) fn check(tensor: &DynTensor, structure: &Structure, params: &[i64]) -> Result<(), StructureError> {
     let points = Points::new(structure, params, tensor.dims())?;
-    if !tensor.fill().is_zero() {
-        return Err(StructureError::Fill { fill: tensor.fill() });
-    }
+    zero_elsewhere(tensor)?;
     let table = if points.parts.is_empty() { None } else { Some(Table::of(tensor)?) };
     with(tensor, &points, table.as_ref(), |check| check.run())
 }

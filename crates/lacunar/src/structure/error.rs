@@ -3,7 +3,7 @@
 use std::fmt;
 
 use lacunar_formats::Scalar;
-use lacunar_runtime::{AllocError, StorageError};
+use lacunar_runtime::{AllocError, StorageError, Tensor};
 use lacunar_sets::Coefficient;
 use thiserror::Error as ThisError;
 
@@ -94,6 +94,14 @@ impl From<AllocError> for StructureError {
     fn from(error: AllocError) -> StructureError {
         StructureError::Storage(error.into())
     }
+}
+
+/// Tensors have structures if their fill value is 0.
+///
+/// # Errors
+/// It is not.
+pub(super) fn zero_elsewhere(tensor: &Tensor) -> Result<(), StructureError> {
+    if tensor.fill().is_zero() { Ok(()) } else { Err(StructureError::Fill { fill: tensor.fill() }) }
 }
 
 fn sizes(dims: &[u64]) -> String {

@@ -1,8 +1,9 @@
 //! The named structures that a tensor has.
 //!
-//! A pass over the entries tells how far they reach, and so the arguments of names that take some. A second one drops names by which an
-//! entry lies outside; of those that are left, names by which elements follow from others are tried on a few entries, and then on all
-//! (`check.rs`). At last those go that say nothing at these sizes, and those that another one implies (`implied.rs`).
+//! A pass over the entries tells how far they reach, and so the arguments of names that take some. Names by which elements follow from
+//! others are tried on a few entries, which drops most. A second pass drops all names by which an entry lies outside, and what is left
+//! of the former is compared with all entries (`check.rs`). At last those go that say nothing at these sizes, and those that another
+//! one implies (`implied.rs`).
 //!
 //! ```text
 //! 2 1 . .      banded(1,1), symmetric, toeplitz hold, and hessenberg, persymmetric, centrosymmetric
@@ -15,13 +16,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use lacunar_formats::{DType, Format};
+use lacunar_formats::DType;
 use lacunar_notation::Structure;
 use lacunar_notation::structure::Named;
 use lacunar_runtime::{Tensor as DynTensor, pool};
 
 use super::check::{check, load, may_have, parts};
-use super::error::StructureError;
+use super::error::{StructureError, zero_elsewhere};
 use super::implied::AtSizes;
 use super::numbers::{elements, is_zero};
 use super::points::{Place, Points};
@@ -56,6 +57,18 @@ struct Candidate {
     alive: AtomicBool,
 }
 
+/// The answer to a question of which it may not be told whether it holds.
+///
+/// # Errors
+/// Memory is refused.
+fn seems(answer: Result<bool, StructureError>) -> Result<bool, StructureError> {
+    match answer {
+        Ok(holds) => Ok(holds),
+        Err(StructureError::Storage(error)) => Err(error.into()),
+        Err(_) => Ok(false),
+    }
+}
+
 /// The named structures that a tensor has.
 ///
 /// # Errors
@@ -63,35 +76,29 @@ struct Candidate {
 pub(super) fn find(tensor: &DynTensor) -> Result<Vec<FoundStructure>, StructureError> {
     let params = tensor.dims().iter().map(|&size| i64::try_from(size)).collect::<Result<Vec<i64>, _>>();
     let params = params.map_err(|_| StructureError::TooHard)?;
-    if !tensor.fill().is_zero() {
-        return Err(StructureError::Fill { fill: tensor.fill() });
+    zero_elsewhere(tensor)?;
+    if tensor.order() == 0 {
+        return Ok(Vec::new());
     }
-    // All that follows searches in it.
-    let sorted = match tensor.order() {
-        0 => return Ok(Vec::new()),
-        order if tensor.format().is_dense() => tensor.convert(&Format::dense(order))?,
-        order => tensor.convert(&Format::csf(order))?,
-    };
-    let (tensor, table) = (&sorted, Table::of(&sorted)?);
+    let table = Table::of(tensor)?;
+    let tensor = table.tensor();
     let reach = Reach::of(tensor);
     let mut candidates: Vec<Candidate> = Vec::new();
     for (named, arguments) in names(tensor, &reach) {
         // Names of other orders are left out, and so are those of other sizes.
         let Ok(structure) = named.structure(tensor.order(), &arguments) else { continue };
         let Ok(points) = Points::new(&structure, &params, tensor.dims()) else { continue };
-        let found = FoundStructure { named, arguments, structure };
-        candidates.push(Candidate { found, points, alive: AtomicBool::new(true) });
+        if structure.is_without_redundancy() || seems(may_have(tensor, &points, &table))? {
+            let found = FoundStructure { named, arguments, structure };
+            candidates.push(Candidate { found, points, alive: AtomicBool::new(true) });
+        }
     }
     drop_outside(tensor, &candidates);
     let mut held = Vec::new();
     for candidate in candidates.into_iter().filter(|candidate| candidate.alive.load(Ordering::Relaxed)) {
         let structure = &candidate.found.structure;
-        let holds = structure.is_without_redundancy()
-            || (may_have(tensor, &candidate.points, &table).unwrap_or(false)
-                && check(tensor, structure, &params).is_ok());
-        if holds {
-            held.push(candidate.found);
-        }
+        let holds = structure.is_without_redundancy() || seems(check(tensor, structure, &params).map(|()| true))?;
+        held.extend(holds.then_some(candidate.found));
     }
     Ok(telling(held, &params, tensor.order()))
 }

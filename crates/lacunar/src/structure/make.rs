@@ -9,13 +9,15 @@
 //!                  7 8 9                 . . 9                                3 6 9
 //! ```
 
-use lacunar_notation::Structure;
-use lacunar_runtime::{AllocError, Coo, Coordinates, Tensor as DynTensor, pool};
-use lacunar_sets::Coefficient;
 use std::sync::{Mutex, PoisonError};
 
+use lacunar_notation::Structure;
+use lacunar_runtime::{AllocError, Coo, Coordinates, StorageError, Tensor as DynTensor, pool};
+use lacunar_sets::Coefficient;
+
 use super::check::{load, parts};
-use super::error::StructureError;
+use super::dense::remade;
+use super::error::{StructureError, zero_elsewhere};
 use super::followers::Followers;
 use super::numbers::elements;
 use super::points::{Place, Points};
@@ -30,6 +32,10 @@ pub(super) fn keep_unique(
     params: &[i64],
 ) -> Result<DynTensor, StructureError> {
     let points = Points::new(structure, params, tensor.dims())?;
+    zero_elsewhere(tensor)?;
+    if tensor.format().is_dense() {
+        return Ok(remade(tensor, &points, false)?);
+    }
     Making { tensor, points, followers: Vec::new() }.run()
 }
 
@@ -43,6 +49,10 @@ pub(super) fn with_structure(
     params: &[i64],
 ) -> Result<DynTensor, StructureError> {
     let points = Points::new(structure, params, tensor.dims())?;
+    zero_elsewhere(tensor)?;
+    if tensor.format().is_dense() {
+        return Ok(remade(tensor, &points, true)?);
+    }
     let followers = points.parts.iter().map(|part| Followers::of(&part.piece, &points.ranges));
     let followers = followers.collect::<Option<Vec<_>>>().ok_or(StructureError::TooHard)?;
     Making { tensor, points, followers }.run()
@@ -80,9 +90,6 @@ impl Entries {
 
 impl Making<'_> {
     fn run(&self) -> Result<DynTensor, StructureError> {
-        if !self.tensor.fill().is_zero() {
-            return Err(StructureError::Fill { fill: self.tensor.fill() });
-        }
         let parts = parts(self.tensor);
         let mut made: Vec<Option<Result<Entries, AllocError>>> = Vec::new();
         made.resize_with(parts, || None);
@@ -123,7 +130,7 @@ impl Making<'_> {
     }
 
     /// A tensor of entries in the format of the first one.
-    fn list(&self, made: Vec<Entries>) -> Result<DynTensor, lacunar_runtime::StorageError> {
+    fn list(&self, made: Vec<Entries>) -> Result<DynTensor, StorageError> {
         let (tensor, order) = (self.tensor, self.tensor.order());
         let mut coords: Vec<Coordinates> = tensor.dims().iter().map(|&size| Coordinates::for_size(size)).collect();
         let mut places = Vec::new();

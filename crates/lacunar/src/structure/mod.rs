@@ -20,11 +20,12 @@
 //! | `points.rs` | a structure at given sizes: what an element is, by its coordinates |
 //! | `followers.rs` | the redundant elements that follow from a unique one |
 //! | `check.rs` | whether a tensor has a structure |
-//! | `make.rs` | tensors that have one |
+//! | `make.rs`, `dense.rs` | tensors that have one |
 //! | `find.rs`, `reach.rs`, `implied.rs` | the named structures that a tensor has; their arguments; which of them to tell |
 //! | `numbers.rs`, `table.rs` | elements of any type; elements by coordinates |
 
 mod check;
+mod dense;
 mod error;
 mod find;
 mod followers;

@@ -5,10 +5,17 @@
 //! conj * (2 + 3i) = 2 - 3i
 //! ```
 
-use lacunar_formats::{DType, One, Scalar};
-use lacunar_runtime::{AllocError, Buffer, Convert, Number, Values, scalar_of};
+use std::sync::{Mutex, PoisonError};
+
+use lacunar_formats::{DType, Kind, One, Scalar};
+use lacunar_runtime::{AllocError, Buffer, Convert, Number, Values, pool, scalar_of};
 use lacunar_sets::Coefficient;
 use num_complex::Complex;
+
+use super::dense::Places;
+
+/// How many values a thread makes at a time.
+const CHUNK: usize = 1 << 16;
 
 /// The values of a tensor, of any type.
 pub(super) trait Elements: Sync {
@@ -23,6 +30,11 @@ pub(super) trait Elements: Sync {
     /// # Errors
     /// Memory is refused.
     fn gathered(&self, places: &[(usize, Coefficient)]) -> Result<Values, AllocError>;
+    /// As many values as there are, each from where a place gets it.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    fn remade(&self, places: &Places<'_>) -> Result<Buffer, AllocError>;
 }
 
 impl<T: Convert> Elements for &[T] {
@@ -52,6 +64,28 @@ impl<T: Convert> Elements for &[T] {
             false => T::from_number(times::<T>(self[at].number(), by)),
         }));
         Ok(T::wrap(values))
+    }
+
+    fn remade(&self, places: &Places<'_>) -> Result<Buffer, AllocError> {
+        let mut values: Vec<T> = Vec::new();
+        values.try_reserve_exact(self.len()).map_err(|_| AllocError { bytes: size_of_val(*self) as u64 })?;
+        values.resize(self.len(), T::default());
+        let chunks = values.len().div_ceil(CHUNK);
+        let left = Mutex::new(values.chunks_mut(CHUNK).enumerate());
+        pool::run(0, chunks as i64, &|_| {
+            let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((number, chunk)) = next else { return 0 };
+            let start = number * CHUNK;
+            let range = start..start + chunk.len();
+            let mut slots = chunk.iter_mut();
+            places.each(range, &mut |source| {
+                if let (Some(slot), Some((at, by))) = (slots.next(), source) {
+                    *slot = if by.is_one() { self[at] } else { T::from_number(times::<T>(self[at].number(), by)) };
+                }
+            });
+            0
+        });
+        Ok(Buffer::from_vec(values))
     }
 }
 
@@ -94,7 +128,6 @@ pub(super) fn is_zero(number: Number) -> bool {
 
 /// Zero, of the kind of a type.
 pub(super) fn zero(dtype: DType) -> Number {
-    use lacunar_formats::Kind;
     match dtype.kind() {
         Kind::Bool | Kind::Unsigned => Number::Unsigned(0),
         Kind::Signed => Number::Signed(0),

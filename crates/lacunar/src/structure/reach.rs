@@ -17,7 +17,7 @@ use super::numbers::{elements, is_zero};
 /// A band of so few diagonals is told of small matrices, too.
 const NARROW: i64 = 3;
 
-/// So many blocks are looked at for their size, for each entry and besides.
+/// After so many tests whether an interval is cut, sizes of blocks are given up.
 const TRIES: usize = 1 << 20;
 
 /// What is known of the entries that are not 0.
