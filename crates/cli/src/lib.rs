@@ -18,6 +18,7 @@ pub mod failure;
 mod flops;
 mod info;
 pub mod inputs;
+mod structured;
 mod measure;
 mod output;
 mod picture;

@@ -87,6 +87,30 @@ impl<'a> Segment<'a> {
         }
     }
 
+    /// Leaves one of so many parts of neighbors.
+    fn confine(&mut self, part: usize, parts: usize) {
+        let share = |count: u64| {
+            let edge = |part: usize| (u128::from(count) * part as u128 / parts.max(1) as u128) as u64;
+            edge(part)..edge(part + 1)
+        };
+        match self {
+            Segment::Counted { positions, coordinate } => {
+                let share = share(positions.end - positions.start);
+                *coordinate += share.start;
+                *positions = positions.start + share.start..positions.start + share.end;
+            }
+            Segment::Listed { positions, .. } => {
+                let share = share(positions.end - positions.start);
+                *positions = positions.start + share.start..positions.start + share.end;
+            }
+            Segment::Told { list, taken } => {
+                let share = share(list.len() as u64);
+                list.truncate(share.end as usize);
+                *taken = share.start as usize;
+            }
+        }
+    }
+
     /// The next coordinate and its position.
     fn next(&mut self) -> Option<(u64, u64)> {
         match self {
@@ -234,6 +258,28 @@ impl Tensor {
     /// The entries one after the other. See the head of this module.
     pub fn walk(&self) -> Walk<'_> {
         Walk::new(self)
+    }
+
+    /// The entries of one of so many parts of neighboring coordinates of the outermost level: all parts, one behind the other, are what
+    /// [`Tensor::walk`] goes through. So several threads go through a tensor.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let elements = Buffer::from_vec(vec![1.0, 0.0, 2.0, 3.0, 0.0, 4.0]);
+    /// let rows = Tensor::from_dense(vec![3, 2], elements, &Format::csr()).unwrap();
+    /// let mut second = rows.part_of_walk(1, 2);
+    /// assert_eq!(second.next_entry(), Some((&[1, 0][..], 1)));
+    /// ```
+    pub fn part_of_walk(&self, part: usize, parts: usize) -> Walk<'_> {
+        let mut walk = Walk::new(self);
+        match walk.segments.first_mut() {
+            Some(segment) => segment.confine(part, parts),
+            // The one element of a tensor without levels is in the first part.
+            None if part > 0 => walk.level = None,
+            None => {}
+        }
+        walk
     }
 
     /// How many entries a walk comes across: not more than there are elements. It takes a walk; only in plain levels

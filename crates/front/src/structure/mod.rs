@@ -29,8 +29,7 @@ use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::Structure;
 use lacunar_notation::structure::{Named, NamedFault};
 
-use error::Error;
-pub(crate) use error::fault;
+pub(crate) use error::{Error, fault};
 
 /// A structure that is declared, before the order of its tensor is known.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,28 +74,45 @@ fn read(text: &str) -> Result<(String, StructureSpec), Error> {
 }
 
 impl StructureSpec {
+    /// The names in it that are neither sizes nor dimensions, and need a number each.
+    ///
+    /// ```
+    /// let (_, spec) = lacunar_front::structure::parse("A(i,j): i - j <= w").unwrap();
+    /// assert_eq!(spec.parameters(), ["w"]);
+    /// ```
+    pub fn parameters(&self) -> &[String] {
+        match &self.kind {
+            Kind::Named { .. } => &[],
+            Kind::Rule(structure) => structure.space().params.get(structure.order()..).unwrap_or_default(),
+        }
+    }
+
     /// The structure of a tensor of an order.
     ///
     /// # Errors
     /// E1502 and E1508 for the order, E1503 for arguments; E1509 where a condition is too hard.
     pub fn resolve(&self, order: usize) -> Result<Structure, Diagnostic> {
-        let found = match &self.kind {
-            Kind::Named { name, arguments } => self.named(name, arguments, order),
-            Kind::Rule(structure) if structure.order() == order => Ok((**structure).clone()),
-            Kind::Rule(structure) => Err(Error::Dimensions { span: self.span, written: structure.order(), order }),
-        };
-        found.map_err(Error::into_diagnostic)
+        self.resolve_at(order, self.span).map_err(Error::into_diagnostic)
     }
 
-    fn named(&self, name: &str, arguments: &[i64], order: usize) -> Result<Structure, Error> {
-        let span = self.span;
-        let Some(named) = Named::find(name) else { return Err(Error::Unknown { span, word: name.to_string() }) };
-        named.structure(order, arguments).map_err(|error| match error {
-            NamedFault::Order(of) => Error::Order { span, name: name.to_string(), of, order },
-            NamedFault::Arguments => Error::Arguments { span, named: *named },
-            NamedFault::Structure(_) | NamedFault::Text(_) => Error::TooHard { span },
-        })
+    /// As [`StructureSpec::resolve`]; a mistake is one of the place where the tensor occurs.
+    pub(crate) fn resolve_at(&self, order: usize, span: Span) -> Result<Structure, Error> {
+        match &self.kind {
+            Kind::Named { name, arguments } => named(name, arguments, order, span),
+            Kind::Rule(structure) if structure.order() == order => Ok((**structure).clone()),
+            Kind::Rule(structure) => Err(Error::Dimensions { span, written: structure.order(), order }),
+        }
     }
+}
+
+/// The structure of a name of the library.
+fn named(name: &str, arguments: &[i64], order: usize, span: Span) -> Result<Structure, Error> {
+    let Some(named) = Named::find(name) else { return Err(Error::Unknown { span, word: name.to_string() }) };
+    named.structure(order, arguments).map_err(|error| match error {
+        NamedFault::Order(of) => Error::Order { span, name: name.to_string(), of, order },
+        NamedFault::Arguments => Error::Arguments { span, named: *named },
+        NamedFault::Structure(_) | NamedFault::Text(_) => Error::TooHard { span },
+    })
 }
 
 /// A name, perhaps with numbers in parentheses behind it.
