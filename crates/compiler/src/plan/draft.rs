@@ -58,8 +58,7 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
             // The places of a result that others are combined with as well are not set.
             let op = if mirrors.is_empty() { draft.op } else { AssignOp::Set };
             concretize(&mut draft.kernel, &draft.lhs, op, &draft.rhs, &order, in_registers);
-            let read = |tensor| draft.conversions.iter().find(|made| made.source == tensor).map_or(tensor, |made| made.tensor);
-            mirror::beside(&mut draft.kernel, &mirrors, &read)?;
+            mirror::beside(&mut draft.kernel, &mirrors, &|access| read_for(access, &draft.rhs, &draft.conversions))?;
         }
     }
     workspaces::choose(&mut draft.kernel, &mut draft.notes);
@@ -198,7 +197,7 @@ impl<'a> Draft<'a> {
         let natural = order::natural_order(&self.kernel, &self.lhs, given::summand(&sum));
         let Some(nest) = given::flat_nest(&self.lhs, self.op, &sum, &natural) else { return Ok(false) };
         self.kernel.stmt = nest;
-        mirror::beside(&mut self.kernel, mirrors, &|tensor| tensor)?;
+        mirror::beside(&mut self.kernel, mirrors, &|access| access.tensor)?;
         self.kernel = apply_all(&self.kernel, &schedule.commands)?.0;
         Ok(true)
     }
@@ -363,6 +362,15 @@ impl<'a> Draft<'a> {
         }
         verify(&self.kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))
     }
+}
+
+/// The tensor that an expression reads in place of another at the same coordinates.
+fn read_for(access: &Access, rhs: &Expr, conversions: &[Conversion]) -> TensorId {
+    let is_made = |own: &&&Access| {
+        let made = Conversion { tensor: own.tensor, source: access.tensor };
+        own.vars == access.vars && conversions.contains(&made)
+    };
+    rhs.accesses().iter().find(is_made).map_or(access.tensor, |own| own.tensor)
 }
 
 /// A result's earlier value combined with the value that is assigned to it; if its type is only stored, the outcome is rounded once.

@@ -65,10 +65,18 @@ impl Confine<'_> {
     /// An expression; `leaves` says that it is 0 where it is absent, and adds nothing then.
     fn expression(&mut self, expr: Expr, leaves: bool) -> Expr {
         match &expr.kind {
-            ExprKind::Access(access) if leaves => {
+            ExprKind::Access(access) if leaves && !expr.dtype.is_storage() => {
                 let access = access.clone();
                 self.access(&access, expr)
             }
+            // Nothing is computed in types for storage.
+            ExprKind::Cast(element) if leaves && element.dtype.is_storage() => match &element.kind {
+                ExprKind::Access(access) => {
+                    let access = access.clone();
+                    self.access(&access, expr)
+                }
+                _ => expr,
+            },
             ExprKind::Binary(BinaryFn::Mul | BinaryFn::And, ..) | ExprKind::Unary(UnaryFn::Neg, _) | ExprKind::Cast(_) => {
                 expr.map_children(&mut |child| self.expression(child, leaves))
             }

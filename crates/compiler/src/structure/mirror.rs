@@ -40,12 +40,26 @@ pub fn settle(program: &mut Program) {
         }
         let is_mirrored = |statement: &Assignment| {
             let explicit = make_explicit(statement, &mut program.vars.clone());
-            mirrors(&program.tensors, &explicit).is_some_and(|found| found.iter().all(|mirror| mirror.access.tensor == id))
+            !has_conditions(&program.tensors, &explicit.rhs) && mirrors(&program.tensors, &explicit).is_some_and(|found| found.iter().all(|mirror| mirror.access.tensor == id))
         };
         let mut reading = program.statements.iter().filter(|statement| reads(&program.tensors, &statement.rhs, id));
         let is_unique = program.loops.is_empty() && program.tensors[id].role == Role::Input && reading.all(is_mirrored);
         program.tensors[id].is_unique = is_unique;
     }
+}
+
+/// True if there are conditions of indices in an expression: they would be of other indices in a product beside it. Those of structures come
+/// later, and are of the stored elements.
+fn has_conditions(tensors: &Arena<Tensor>, expr: &Expr) -> bool {
+    let mut found = false;
+    expr.visit(&mut |part| {
+        found |= match &part.kind {
+            ExprKind::Access(access) => tensors[access.tensor].role == Role::Indicator,
+            ExprKind::Binary(function, ..) => function.is_comparison(),
+            _ => false,
+        };
+    });
+    found
 }
 
 fn reads(tensors: &Arena<Tensor>, expr: &Expr, tensor: TensorId) -> bool {
@@ -134,13 +148,17 @@ fn mirror(tensors: &Arena<Tensor>, statement: &Assignment, term: &Expr, access: 
     if !fits {
         return None;
     }
-    let parts = structure.redundancy().pieces().iter().map(|piece| part((structure, piece), statement, body, access));
+    let pieces = structure.redundancy().pieces().iter();
+    let parts = pieces.map(|piece| part(tensors, (structure, piece), statement, body, access));
     let parts = parts.collect::<Option<Vec<_>>>()?;
     Some(Mirror { access: access.clone(), monoid, body: body.clone(), parts })
 }
 
-/// True if an operand has a value everywhere, and tells nothing about which coordinates are visited.
+/// True if an operand has a value everywhere, or is a condition of the stored elements.
 fn is_full(tensor: &Tensor) -> bool {
+    if tensor.role == Role::Indicator {
+        return true;
+    }
     let is_given = matches!(tensor.role, Role::Index | Role::Input | Role::Result);
     is_given && !tensor.is_unique && tensor.format.is_dense() && is_plain(&tensor.format)
 }
@@ -165,6 +183,7 @@ fn is_product(expr: &Expr, access: &Access) -> bool {
 /// The product of the elements of one piece of a structure's map. `None` if the piece does more than permute coordinates, or has conditions
 /// that are not of coordinates alone.
 fn part(
+    tensors: &Arena<Tensor>,
     (structure, piece): (&Structure, &MapPiece),
     statement: &Assignment,
     body: &Expr,
@@ -182,7 +201,8 @@ fn part(
     };
     let vars = |vars: &[VarId]| vars.iter().map(|var| moved(*var)).collect::<Option<Vec<_>>>();
     let lhs = Access { vars: vars(&statement.lhs.vars)?, ..statement.lhs.clone() };
-    let product = permuted(body.clone(), access, piece.coefficient, &vars)?;
+    let is_moved = |other: &Access| other != access && tensors[other.tensor].role != Role::Indicator;
+    let product = permuted(body.clone(), (access, piece.coefficient), &is_moved, &vars)?;
     let conditions = conditions(structure, piece, &to)?;
     let conditions = conditions.into_iter().map(|condition| of_variables(&condition, sizes, access));
     let is_at_home = lhs.vars == statement.lhs.vars;
@@ -197,24 +217,28 @@ fn coordinate(form: &Affine, sizes: usize, order: usize) -> Option<usize> {
     column.checked_sub(sizes).filter(|dim| is_plain && *dim < order)
 }
 
-/// A product whose variables are permuted, but for the unique element, which is multiplied by a coefficient.
+/// A product whose variables are permuted, but for those of the unique element, which is multiplied by a coefficient, and of conditions
+/// of stored elements.
 fn permuted(
     expr: Expr,
-    access: &Access,
-    coefficient: Coefficient,
+    (access, coefficient): (&Access, Coefficient),
+    is_moved: &impl Fn(&Access) -> bool,
     vars: &impl Fn(&[VarId]) -> Option<Vec<VarId>>,
 ) -> Option<Expr> {
     if matches!(&expr.kind, ExprKind::Access(own) if own == access) {
         return multiplied(expr, coefficient);
     }
     if let ExprKind::Access(own) = &expr.kind {
+        if !is_moved(own) {
+            return Some(expr);
+        }
         let own = Access { vars: vars(&own.vars)?, ..own.clone() };
         return Some(Expr { kind: ExprKind::Access(own), ..expr });
     }
     let mut fits = true;
     let made = expr.map_children(&mut |child| {
         let otherwise = child.clone();
-        permuted(child, access, coefficient, vars).unwrap_or_else(|| {
+        permuted(child, (access, coefficient), is_moved, vars).unwrap_or_else(|| {
             fits = false;
             otherwise
         })
@@ -275,12 +299,12 @@ pub(crate) fn as_terms(tensors: &Arena<Tensor>, rhs: &Expr) -> Expr {
 pub(crate) fn beside(
     kernel: &mut Kernel,
     mirrors: &[Mirror],
-    read: &impl Fn(TensorId) -> TensorId,
+    read: &impl Fn(&Access) -> TensorId,
 ) -> Result<(), Diagnostic> {
     let Some(monoid) = mirrors.first().map(|mirror| mirror.monoid) else { return Ok(()) };
     let mut stmt = std::mem::take(&mut kernel.stmt);
     for mirror in mirrors {
-        let tensor = read(mirror.access.tensor);
+        let tensor = read(&mirror.access);
         let renamed = |expr: &Expr| rename(expr.clone(), &|access| (*access == mirror.access).then_some(tensor));
         let mut rest = mirror.parts.iter().map(|part| (part, part.value(kernel, renamed(&part.product)))).collect();
         let body = renamed(&mirror.body);

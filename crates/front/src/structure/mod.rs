@@ -25,6 +25,8 @@ mod orbits;
 mod relation;
 mod rule;
 
+use std::fmt;
+
 use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::Structure;
 use lacunar_notation::structure::{Named, NamedFault};
@@ -36,6 +38,8 @@ pub(crate) use error::{Error, fault};
 pub struct StructureSpec {
     kind: Kind,
     span: Span,
+    /// What stands behind the tensor's name, without the colon of a name.
+    text: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +64,8 @@ fn read(text: &str) -> Result<(String, StructureSpec), Error> {
     let (head, value) = (Part::new(&text[..colon], 0), Part::new(&text[colon + 1..], colon + 1));
     if head.text.contains('(') {
         let (name, structure) = rule::read(head, value)?;
-        return Ok((name, StructureSpec { kind: Kind::Rule(Box::new(structure)), span: value.span() }));
+        let text = text[name.len() + text.find(&name).unwrap_or(0)..].trim().to_string();
+        return Ok((name, StructureSpec { kind: Kind::Rule(Box::new(structure)), span: value.span(), text }));
     }
     if !is_name(head.text) {
         return Err(Error::Form { span: head.span() });
@@ -70,7 +75,7 @@ fn read(text: &str) -> Result<(String, StructureSpec), Error> {
         return Err(Error::Unknown { span: name.span(), word: name.text.to_string() });
     }
     let kind = Kind::Named { name: name.text.to_string(), arguments };
-    Ok((head.text.to_string(), StructureSpec { kind, span: value.span() }))
+    Ok((head.text.to_string(), StructureSpec { kind, span: value.span(), text: value.text.to_string() }))
 }
 
 impl StructureSpec {
@@ -113,6 +118,13 @@ fn named(name: &str, arguments: &[i64], order: usize, span: Span) -> Result<Stru
         NamedFault::Arguments => Error::Arguments { span, named: *named },
         NamedFault::Structure(_) | NamedFault::Text(_) => Error::TooHard { span },
     })
+}
+
+/// What stands behind the name of the tensor: a name, or dimensions and a rule.
+impl fmt::Display for StructureSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// A name, perhaps with numbers in parentheses behind it.
