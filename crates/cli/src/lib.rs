@@ -18,7 +18,6 @@ pub mod failure;
 mod flops;
 mod info;
 pub mod inputs;
-mod structured;
 mod measure;
 mod output;
 mod picture;
@@ -31,6 +30,7 @@ mod report;
 pub mod request;
 mod run;
 mod sample;
+mod structured;
 mod tune;
 
 use std::ffi::OsString;

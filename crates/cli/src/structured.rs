@@ -98,7 +98,8 @@ fn of_library(name: &str, found: Result<DynTensor, StructureError>) -> Result<Dy
 fn contradicted(input: &Input, error: StructureError) -> Failure {
     match error {
         StructureError::Element(found) => {
-            let message = format!("{} does not have the structure that is declared of `{}`: {found}", input.origin, input.name);
+            let message =
+                format!("{} does not have the structure that is declared of `{}`: {found}", input.origin, input.name);
             let hint = "leave `-p` away, or give a file that has the structure; `lacunar info` names those that it has";
             Failure::plain(Diagnostic::error("E1513", message).category(Category::File).hint(hint))
         }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use lacunar_backend_c::{COptions, print};
 use lacunar_base::{Category, Diagnostic, Trace};
-use lacunar_compiler::structure::settle;
 use lacunar_compiler::algebra::{infer_fills, selected, with_pruned_mask};
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
+use lacunar_compiler::structure::settle;
 use lacunar_formats::{DType, IndexWidth};
 use lacunar_imp::{Function, Param, Verified, optimize, verify};
 use lacunar_machine::Machine;
@@ -25,8 +25,8 @@ use crate::error::Error;
 use crate::generate::{CodeOptions, Wanted, generate};
 use crate::machine::machine;
 use crate::options::Options;
-use crate::structure::Givens;
 use crate::store::{self, Tuned};
+use crate::structure::Givens;
 
 /// A back end, which turns the imperative IR into something that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -125,7 +125,9 @@ impl Error {
             Error::Program { diagnostics, .. } | Error::Schedule { diagnostics, .. } => {
                 diagnostics.first().map_or(Category::Internal, |diagnostic| diagnostic.category)
             }
-            Error::Io(_) | Error::OutOfRange { .. } | Error::Structure { error: StructureError::Element(_), .. } => Category::File,
+            Error::Io(_) | Error::OutOfRange { .. } | Error::Structure { error: StructureError::Element(_), .. } => {
+                Category::File
+            }
             Error::Storage(StorageError::Alloc(_) | StorageError::Overflow { .. } | StorageError::Width { .. }) => {
                 Category::Memory
             }
@@ -164,7 +166,9 @@ impl Error {
             Error::OutOfRange { .. } => Some("E1307"),
             Error::Structure { error: StructureError::Element(_), .. } => Some("E1513"),
             Error::Structure { error: StructureError::TooHard, .. } => Some("E1509"),
-            Error::Structure { error: StructureError::Size { .. } | StructureError::Context { .. }, .. } => Some("E1512"),
+            Error::Structure { error: StructureError::Size { .. } | StructureError::Context { .. }, .. } => {
+                Some("E1512")
+            }
             Error::Structure { error: StructureError::Fill { .. }, .. } => Some("E1511"),
             Error::Structure { error: StructureError::Parameters { .. }, .. } => Some("E1510"),
             Error::Structure { error: StructureError::Order { .. }, .. } => Some("E1508"),

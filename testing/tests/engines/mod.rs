@@ -18,8 +18,8 @@ use lacunar_testing::data;
 use lacunar_testing::day::{chosen, today};
 use lacunar_testing::instance::Instance;
 use lacunar_testing::passed::{Digest, Passed};
-use lacunar_testing::structured::unique;
 use lacunar_testing::runner::{Engine, Failure, Found, Job, Results};
+use lacunar_testing::structured::unique;
 use lacunar_testing::suite::{Batched, Suite};
 
 /// Threads of runs: chunks are as many as that times a few, whatever the machine.

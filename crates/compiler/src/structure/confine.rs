@@ -77,9 +77,9 @@ impl Confine<'_> {
                 }
                 _ => expr,
             },
-            ExprKind::Binary(BinaryFn::Mul | BinaryFn::And, ..) | ExprKind::Unary(UnaryFn::Neg, _) | ExprKind::Cast(_) => {
-                expr.map_children(&mut |child| self.expression(child, leaves))
-            }
+            ExprKind::Binary(BinaryFn::Mul | BinaryFn::And, ..)
+            | ExprKind::Unary(UnaryFn::Neg, _)
+            | ExprKind::Cast(_) => expr.map_children(&mut |child| self.expression(child, leaves)),
             ExprKind::Reduce(monoid, ..) => {
                 let leaves = leaves_out_zeros(*monoid, expr.dtype);
                 expr.map_children(&mut |child| self.expression(child, leaves))
@@ -96,7 +96,9 @@ impl Confine<'_> {
         let stored = if tensor.is_unique { Some(structure.unique().clone()) } else { structure.support() };
         let sums: Vec<(Sum, bool)> = conditions(structure, stored)
             .into_iter()
-            .filter_map(|condition| Some((sum_of(&condition, &tensor.dims, access)?, condition.relation == Relation::Equal)))
+            .filter_map(|condition| {
+                Some((sum_of(&condition, &tensor.dims, access)?, condition.relation == Relation::Equal))
+            })
             .collect();
         let product = if element.dtype == DType::Bool { BinaryFn::And } else { BinaryFn::Mul };
         sums.into_iter().fold(element, |product_so_far, (sum, is_equation)| {
@@ -114,7 +116,9 @@ impl Confine<'_> {
 /// The conditions that hold of all stored elements that may be other than 0, besides those of the tensor's box, without divisions.
 fn conditions(structure: &Structure, stored: Option<Set>) -> Vec<Constraint> {
     let context = bounds(structure.space(), structure.context());
-    let Some((support, context)) = stored.map(|stored| stored.coalesced().simplified()).zip(context) else { return Vec::new() };
+    let Some((support, context)) = stored.map(|stored| stored.coalesced().simplified()).zip(context) else {
+        return Vec::new();
+    };
     let ([first, rest @ ..], [context]) = (support.pieces(), context.pieces()) else { return Vec::new() };
     let mut common = Piece::universe(first.params(), first.dims());
     for constraint in first.constraints().filter(|constraint| constraint.form.factors().len() <= first.outer()) {

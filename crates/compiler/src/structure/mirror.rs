@@ -23,8 +23,8 @@ use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::index::{read_by, values_name};
 use lacunar_notation::structure::bounds;
 use lacunar_notation::{
-    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Literal, Monoid, Program, Role, Structure, Tensor, TensorId,
-    UnaryFn, VarId,
+    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Literal, Monoid, Program, Role, Structure, Tensor,
+    TensorId, UnaryFn, VarId,
 };
 use lacunar_sets::{Affine, Coefficient, Constraint, MapPiece, Relation};
 
@@ -40,7 +40,9 @@ pub fn settle(program: &mut Program) {
         }
         let is_mirrored = |statement: &Assignment| {
             let explicit = make_explicit(statement, &mut program.vars.clone());
-            !has_conditions(&program.tensors, &explicit.rhs) && mirrors(&program.tensors, &explicit).is_some_and(|found| found.iter().all(|mirror| mirror.access.tensor == id))
+            !has_conditions(&program.tensors, &explicit.rhs)
+                && mirrors(&program.tensors, &explicit)
+                    .is_some_and(|found| found.iter().all(|mirror| mirror.access.tensor == id))
         };
         let mut reading = program.statements.iter().filter(|statement| reads(&program.tensors, &statement.rhs, id));
         let is_unique = program.loops.is_empty() && program.tensors[id].role == Role::Input && reading.all(is_mirrored);
@@ -132,7 +134,8 @@ fn mirror(tensors: &Arena<Tensor>, statement: &Assignment, term: &Expr, access: 
     };
     let tensor = &tensors[access.tensor];
     let structure = tensor.structure.as_deref()?;
-    let is_neutral = monoid.compared().is_none() && monoid.identity(term.dtype).is_some_and(|identity| identity.is_zero());
+    let is_neutral =
+        monoid.compared().is_none() && monoid.identity(term.dtype).is_some_and(|identity| identity.is_zero());
     let has_all = |vars: &[VarId]| vars.iter().all(|var| access.vars.contains(var));
     let others = body.accesses().into_iter().filter(|other| *other != access);
     let are_full = others.into_iter().all(|other| is_full(&tensors[other.tensor]));
@@ -264,10 +267,7 @@ fn multiplied(element: Expr, coefficient: Coefficient) -> Option<Expr> {
 fn conditions(structure: &Structure, piece: &MapPiece, to: &[usize]) -> Option<Vec<Constraint>> {
     let space = structure.space();
     let sizes = space.params.len();
-    let columns: Vec<Affine> = (0..sizes)
-        .chain(to.iter().map(|dim| sizes + dim))
-        .map(Affine::variable)
-        .collect();
+    let columns: Vec<Affine> = (0..sizes).chain(to.iter().map(|dim| sizes + dim)).map(Affine::variable).collect();
     let domain = piece.domain.pulled(&space.universe(), &columns)?;
     let mut context = bounds(space, structure.context())?.pieces().first()?.clone();
     if let [unique] = structure.unique().pieces() {
@@ -358,7 +358,9 @@ impl Part {
     /// The value that is combined with the result: the product where there is such an element.
     fn value(&self, kernel: &mut Kernel, product: Expr) -> Expr {
         let conditions = self.conditions.iter().map(|condition| condition.holds(kernel));
-        let Some(holds) = conditions.reduce(|a, b| Expr::binary(BinaryFn::And, a, b, DType::Bool)) else { return product };
+        let Some(holds) = conditions.reduce(|a, b| Expr::binary(BinaryFn::And, a, b, DType::Bool)) else {
+            return product;
+        };
         let dtype = product.dtype;
         Expr::new(ExprKind::Select(Box::new([holds, product, Expr::zero(dtype)])), dtype)
     }
@@ -377,10 +379,17 @@ impl Condition {
                 Some(1) | None => value,
                 Some(factor) => Expr::binary(BinaryFn::Mul, number(factor), value, DType::I64),
             };
-            *side = Some(side.take().map_or_else(|| term.clone(), |sum| Expr::binary(BinaryFn::Add, sum, term.clone(), DType::I64)));
+            *side = Some(
+                side.take()
+                    .map_or_else(|| term.clone(), |sum| Expr::binary(BinaryFn::Add, sum, term.clone(), DType::I64)),
+            );
         }
         let left = left.unwrap_or_else(|| number(0));
-        let left = if self.constant == 0 { left } else { Expr::binary(BinaryFn::Add, left, number(self.constant), DType::I64) };
+        let left = if self.constant == 0 {
+            left
+        } else {
+            Expr::binary(BinaryFn::Add, left, number(self.constant), DType::I64)
+        };
         let function = if self.relation == Relation::Equal { BinaryFn::Eq } else { BinaryFn::Ge };
         Expr::binary(function, left, right.unwrap_or_else(|| number(0)), DType::Bool)
     }
@@ -390,7 +399,8 @@ impl Condition {
 fn value_of(kernel: &mut Kernel, var: VarId) -> Expr {
     let info = &kernel.vars[var];
     let (size, span, name) = (info.size, info.span, values_name(&info.name));
-    let known = kernel.tensors.iter().find(|(_, tensor)| tensor.role == Role::Index && tensor.name == name).map(|(id, _)| id);
+    let known =
+        kernel.tensors.iter().find(|(_, tensor)| tensor.role == Role::Index && tensor.name == name).map(|(id, _)| id);
     let tensor = known.unwrap_or_else(|| kernel.tensors.push(Tensor::values_of(name, size, span)));
     let access = Access { tensor, vars: vec![var], span };
     Expr { kind: ExprKind::Access(access), dtype: DType::I64, span }

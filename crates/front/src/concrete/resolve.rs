@@ -5,8 +5,8 @@
 
 use lacunar_base::Span;
 use lacunar_formats::DType;
-use lacunar_notation::index::values_name;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt as Made};
+use lacunar_notation::index::values_name;
 use lacunar_notation::provenance::{Provenance, Relation as Known};
 use lacunar_notation::schedule::{Assembly, BoundKind, Parts};
 use lacunar_notation::{

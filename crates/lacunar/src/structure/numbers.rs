@@ -36,8 +36,11 @@ impl<T: Convert> Elements for &[T] {
     }
 
     fn scalar(&self, number: Number) -> Scalar {
-        // A pattern's elements that are not stored have no value of its type.
-        if is_zero(number) { Scalar::zero(T::DTYPE) } else { scalar_of(T::from_number(number)) }
+        match T::DTYPE {
+            // Elements of a pattern that are not stored have no value of its type.
+            DType::Pattern => Scalar::bool(!is_zero(number)),
+            _ => scalar_of(T::from_number(number)),
+        }
     }
 
     fn gathered(&self, places: &[(usize, Coefficient)]) -> Result<Values, AllocError> {

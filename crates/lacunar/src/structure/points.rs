@@ -214,7 +214,8 @@ impl Points {
         fits(structure, params, dims)?;
         // Of a dimension of size 0 there is no point to be tested.
         let largest = |size: &u64| i64::try_from(size.saturating_sub(1)).map(|last| (0, last));
-        let ranges = dims.iter().map(largest).collect::<Result<Vec<Range>, _>>().map_err(|_| StructureError::TooHard)?;
+        let ranges =
+            dims.iter().map(largest).collect::<Result<Vec<Range>, _>>().map_err(|_| StructureError::TooHard)?;
         let columns: Vec<Affine> = params.iter().map(|&number| Affine::constant(number)).collect();
         let columns: Vec<Affine> = columns.into_iter().chain((0..dims.len()).map(Affine::variable)).collect();
         Points::compiled(structure, &columns, ranges).ok_or(StructureError::TooHard)

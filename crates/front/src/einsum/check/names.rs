@@ -520,8 +520,7 @@ impl<'a> Resolver<'a> {
             let mut parameters = declarations.structures.values().flat_map(StructureSpec::parameters);
             parameters.any(|parameter| parameter == name)
         };
-        let nothing =
-            |name: &&str| !tensors.contains_key(*name) && !vars.contains_key(*name) && !is_parameter(name);
+        let nothing = |name: &&str| !tensors.contains_key(*name) && !vars.contains_key(*name) && !is_parameter(name);
         let written = tensors.iter().filter(|(_, entry)| entry.role != Role::Index);
         let tensor_names = written.map(|(name, _)| name.as_str());
         let all_names: IndexSet<&str> = tensor_names.clone().chain(vars.keys().map(String::as_str)).collect();

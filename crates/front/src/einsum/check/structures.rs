@@ -15,7 +15,9 @@ use crate::structure::StructureSpec;
 pub(super) fn declare(program: &mut Program, declarations: &Declarations, errors: &mut Vec<Error>) {
     for (name, spec) in &declarations.structures {
         let found = program.tensors.iter().find(|(_, tensor)| tensor.name == *name).map(|(id, _)| id);
-        let Some(id) = found.filter(|id| matches!(program.tensors[*id].role, Role::Input | Role::Result)) else { continue };
+        let Some(id) = found.filter(|id| matches!(program.tensors[*id].role, Role::Input | Role::Result)) else {
+            continue;
+        };
         match resolved(&program.tensors[id], spec, declarations) {
             Ok(structure) => {
                 let tensor = &mut program.tensors[id];

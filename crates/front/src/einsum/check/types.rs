@@ -241,11 +241,8 @@ impl<'a> Typer<'a> {
     /// `argmin(k, e)`: a reduction of the values of `k`, each beside the `e` that it is the index of.
     fn index_of(&mut self, monoid: Monoid, value: Expr, vars: &[ast::Expr], span: Span) -> Option<Value> {
         let [ast::Expr { kind: ast::ExprKind::Name(name), span: place, .. }] = vars else { return None };
-        let access = Access {
-            tensor: self.names.tensor(&values_name(name)),
-            vars: self.names.indices(vars),
-            span: *place,
-        };
+        let access =
+            Access { tensor: self.names.tensor(&values_name(name)), vars: self.names.indices(vars), span: *place };
         let index = Expr { kind: ExprKind::Access(access), dtype: DType::I64, span: *place };
         let kind = ExprKind::Reduce(monoid, self.names.indices(vars), Box::new(Expr::at(value, index)));
         Some(Value::Typed(Expr { kind, dtype: DType::I64, span }, DType::I64))
