@@ -42,7 +42,7 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
     }
     let (orders, others) = given::orders_first(&schedule);
     draft.warn_if_full();
-    let mirrors = draft.mirrored(source)?;
+    let mirrors = draft.mirrored()?;
     let is_flat = draft.make_flat_nest(&schedule, &mirrors)?;
     let order = match is_flat {
         true => draft.order_of_nest(),
@@ -170,8 +170,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Finds what follows from the stored elements of structured tensors, and parts the statement into the terms that it stands beside.
-    fn mirrored(&mut self, source: Source<'_>) -> Result<Vec<Mirror>, Diagnostic> {
-        let tensors = &source.program.tensors;
+    fn mirrored(&mut self) -> Result<Vec<Mirror>, Diagnostic> {
+        let tensors = &self.kernel.tensors;
         let is_unique = |access: &Access| tensors[access.tensor].is_unique;
         if !self.rhs.accesses().into_iter().any(is_unique) {
             return Ok(Vec::new());
