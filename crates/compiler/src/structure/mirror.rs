@@ -291,8 +291,8 @@ pub(crate) fn as_terms(tensors: &Arena<Tensor>, rhs: &Expr) -> Expr {
     terms.reduce(|a, b| Expr::binary(BinaryFn::Add, a, b, dtype)).unwrap_or(flat)
 }
 
-/// Puts the products beside those of the unique elements, in a kernel whose loops are made for these; what was set is combined with from
-/// then on, because products go to all places in any order. `read` gives the tensor that is read in place of one.
+/// Puts the products beside those of the unique elements, in a kernel whose loops are made for these; what was set is combined with
+/// then, because products go to other places in any order. `read` gives the tensor that is read in place of one.
 ///
 /// # Errors
 /// An internal error if an element is read nowhere.
@@ -302,7 +302,7 @@ pub(crate) fn beside(
     read: &impl Fn(&Access) -> TensorId,
 ) -> Result<(), Diagnostic> {
     let Some(monoid) = mirrors.first().map(|mirror| mirror.monoid) else { return Ok(()) };
-    let mut stmt = std::mem::take(&mut kernel.stmt);
+    let (mut stmt, mut goes_elsewhere) = (std::mem::take(&mut kernel.stmt), false);
     for mirror in mirrors {
         let tensor = read(&mirror.access);
         let renamed = |expr: &Expr| rename(expr.clone(), &|access| (*access == mirror.access).then_some(tensor));
@@ -310,11 +310,14 @@ pub(crate) fn beside(
         let body = renamed(&mirror.body);
         let access = Access { tensor, ..mirror.access.clone() };
         stmt = with_beside(stmt, &access, &mut |assign| {
-            let is_whole = assign.rhs == body;
+            let is_whole = assign.rhs == body && matches!(assign.op, AssignOp::Reduce(_));
             let parts: Vec<(&Part, Expr)> = std::mem::take(&mut rest);
             let assigns = parts.into_iter().map(|(part, rhs)| match is_whole && part.is_at_home {
                 true => Assign { rhs, ..assign.clone() },
-                false => Assign { lhs: part.lhs.clone(), op: AssignOp::Reduce(mirror.monoid), rhs },
+                false => {
+                    goes_elsewhere = true;
+                    Assign { lhs: part.lhs.clone(), op: AssignOp::Reduce(mirror.monoid), rhs }
+                }
             });
             assigns.map(Stmt::Assign).collect()
         });
@@ -324,7 +327,8 @@ pub(crate) fn beside(
         }
     }
     stmt.visit_assigns_mut(&mut |assign| {
-        if kernel.tensors[assign.lhs.tensor].role == Role::Result && assign.op == AssignOp::Set {
+        let is_set = kernel.tensors[assign.lhs.tensor].role == Role::Result && assign.op == AssignOp::Set;
+        if is_set && goes_elsewhere {
             assign.op = AssignOp::Reduce(monoid);
         }
     });
