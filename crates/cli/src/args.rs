@@ -297,6 +297,9 @@ pub struct PlotArgs {
     /// Show what this format stores besides the entries, such as blocks and diagonals: csr 'bcsr(4,4)' dia ..
     #[arg(short = 'f', value_name = "FORMAT")]
     pub format: Option<String>,
+    /// Show which entries follow from others by this structure, in a second color: A:symmetric 'A:banded(2,1)' 'A(i,j): A(j,i) = -A(i,j)' ..
+    #[arg(short = 'p', value_name = "NAME:STRUCTURE")]
+    pub structure: Option<String>,
     /// Heading; the name of the file unless given
     #[arg(long)]
     pub title: Option<String>,

@@ -101,7 +101,7 @@ fn contradicted(input: &Input, error: StructureError) -> Failure {
             let message =
                 format!("{} does not have the structure that is declared of `{}`: {found}", input.origin, input.name);
             let hint = "leave `-p` away, or give a file that has the structure; `lacunar info` names those that it has";
-            Failure::plain(Diagnostic::error("E1513", message).category(Category::File).hint(hint))
+            Failure::plain(Diagnostic::error("E1308", message).category(Category::File).hint(hint))
         }
         error => Failure::Library(lacunar::Error::structure(&input.name, error)),
     }

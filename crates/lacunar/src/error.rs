@@ -164,14 +164,9 @@ impl Error {
             Error::Foreign { .. } => Some("E1305"),
             Error::Backend(_) => Some("E1306"),
             Error::OutOfRange { .. } => Some("E1307"),
-            Error::Structure { error: StructureError::Element(_), .. } => Some("E1513"),
+            Error::Structure { error: StructureError::Element(_), .. } => Some("E1308"),
             Error::Structure { error: StructureError::TooHard, .. } => Some("E1509"),
-            Error::Structure { error: StructureError::Size { .. } | StructureError::Context { .. }, .. } => {
-                Some("E1512")
-            }
-            Error::Structure { error: StructureError::Fill { .. }, .. } => Some("E1511"),
-            Error::Structure { error: StructureError::Parameters { .. }, .. } => Some("E1510"),
-            Error::Structure { error: StructureError::Order { .. }, .. } => Some("E1508"),
+            Error::Structure { .. } => Some("E1309"),
             Error::Storage(StorageError::Order { .. }) | Error::Format(FormatError::Order { .. }) => Some("E0401"),
             Error::Format(FormatError::Unknown(_) | FormatError::Trailing(_)) => Some("E0402"),
             Error::Format(FormatError::Letter(..)) => Some("E0403"),
@@ -181,7 +176,7 @@ impl Error {
             Error::Format(FormatError::Ranked(_)) => Some("E0408"),
             Error::Format(FormatError::Auto(_)) => Some("E0409"),
             Error::Storage(StorageError::PaddedPattern { .. }) => Some("E0407"),
-            Error::Io(_) | Error::Storage(_) | Error::Kernel(_) | Error::Argument(_) | Error::Structure { .. } => None,
+            Error::Io(_) | Error::Storage(_) | Error::Kernel(_) | Error::Argument(_) => None,
             Error::Internal(_) => None,
         }
     }

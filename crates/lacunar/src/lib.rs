@@ -98,7 +98,7 @@ pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};
 pub use signature::{Parameter, ShippedStatus, ShippedTensor, Signature};
-pub use structure::{Contradiction, StructureError, Structured};
+pub use structure::{Contradiction, FoundStructure, StructureError, Structured};
 pub use tensor::{Builder, Entries, Ranges, Tensor};
 pub use tune::{Effort, Measured, Progress, Proposal, Refused, TunedStatement, Tuning, median, tune, tune_among};
 
@@ -116,4 +116,6 @@ pub mod inside {
 mod docs {
     #[doc = include_str!("../../../docs/rust.md")]
     struct Rust;
+    #[doc = include_str!("../../../docs/structure.md")]
+    struct Structure;
 }

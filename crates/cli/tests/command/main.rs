@@ -13,6 +13,7 @@ mod outputs;
 mod programs;
 mod run;
 mod ship;
+mod structures;
 mod tune;
 #[cfg(all(feature = "llvm", target_os = "linux"))]
 mod visible;

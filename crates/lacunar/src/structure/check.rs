@@ -31,6 +31,10 @@ const FEW: u64 = 1 << 14;
 /// How many parts of the storage there are to a thread.
 const PARTS: usize = 16;
 
+/// A sample is so many entries of so many parts.
+const SAMPLE: u64 = 16;
+const SAMPLES: usize = 16;
+
 /// Compares a tensor with a structure.
 ///
 /// # Errors
@@ -41,6 +45,28 @@ pub(super) fn check(tensor: &DynTensor, structure: &Structure, params: &[i64]) -
         return Err(StructureError::Fill { fill: tensor.fill() });
     }
     let table = if points.parts.is_empty() { None } else { Some(Table::of(tensor)?) };
+    with(tensor, &points, table.as_ref(), |check| check.run())
+}
+
+/// True if a tensor that is its own table may have a structure, by a few of its elements, taken from everywhere.
+///
+/// # Errors
+/// It can't be told what follows from a unique element.
+pub(super) fn may_have(tensor: &DynTensor, points: &Points, table: &Table<'_>) -> Result<bool, StructureError> {
+    with(tensor, points, Some(table), |check| {
+        let check = Check { limit: SAMPLE, ..check };
+        let holds = |part| check.compare(part, SAMPLES).is_ok() && check.search(part, SAMPLES).is_ok();
+        Ok((0..SAMPLES).all(holds))
+    })
+}
+
+/// Makes what a comparison needs.
+fn with<R>(
+    tensor: &DynTensor,
+    points: &Points,
+    table: Option<&Table<'_>>,
+    run: impl FnOnce(Check<'_>) -> Result<R, StructureError>,
+) -> Result<R, StructureError> {
     // Where every element is stored none is missing.
     let mut followers = Vec::new();
     if !tensor.format().is_dense() {
@@ -48,9 +74,9 @@ pub(super) fn check(tensor: &DynTensor, structure: &Structure, params: &[i64]) -
             followers.push(Followers::of(&part.piece, &points.ranges).ok_or(StructureError::TooHard)?);
         }
     }
-    let searched = table.as_ref().map_or(tensor, Table::tensor);
+    let searched = table.map_or(tensor, Table::tensor);
     let (own, others) = (elements(tensor.values()), elements(searched.values()));
-    Check { tensor, points, own: &*own, others: &*others, table: table.as_ref(), followers }.run()
+    run(Check { tensor, points, own: &*own, others: &*others, table, followers, limit: u64::MAX })
 }
 
 /// Into how many parts the walk through a tensor is cut.
@@ -60,13 +86,15 @@ pub(super) fn parts(tensor: &DynTensor) -> usize {
 
 struct Check<'a> {
     tensor: &'a DynTensor,
-    points: Points,
+    points: &'a Points,
     own: &'a dyn Elements,
     others: &'a dyn Elements,
     /// None of a structure without redundant elements.
     table: Option<&'a Table<'a>>,
     /// By part of the redundancy; none where every element is stored.
     followers: Vec<Followers>,
+    /// How many entries of each part are looked at.
+    limit: u64,
 }
 
 /// What a part of the storage has, if nothing there contradicts.
@@ -79,7 +107,10 @@ struct Tally {
 }
 
 /// An element that contradicts, and the number of the entry at which that is seen.
-type Found = (u64, Contradiction);
+type Found = (u64, Box<Contradiction>);
+
+/// The results of parts, and the first part that failed, with the reason.
+type Done<R, E> = (Vec<R>, Option<(usize, E)>);
 
 impl Check<'_> {
     fn run(&self) -> Result<(), StructureError> {
@@ -100,7 +131,7 @@ impl Check<'_> {
             (Some(first), Some(missing)) => Some(if place(&missing) < place(&first) { missing } else { first }),
             (first, missing) => first.or(missing),
         };
-        worst.map_or(Ok(()), |(_, (_, contradiction))| Err(StructureError::Element(Box::new(contradiction))))
+        worst.map_or(Ok(()), |(_, (_, contradiction))| Err(StructureError::Element(contradiction)))
     }
 
     /// Compares the stored elements of a part with what they follow from.
@@ -111,7 +142,7 @@ impl Check<'_> {
         let mut tally = Tally::default();
         let mut walk = self.tensor.part_of_walk(part, parts);
         let mut entry = 0;
-        while let Some((coordinates, position)) = walk.next_entry() {
+        while let Some((coordinates, position)) = walk.next_entry().filter(|_| entry < self.limit) {
             load(&mut columns, coordinates);
             let found = self.own.number(position);
             match self.points.place(&mut columns) {
@@ -141,7 +172,7 @@ impl Check<'_> {
     fn needed(&self, found: Number, columns: &[i64], spare: &mut [i64], before: u64) -> u64 {
         let stored = self.tensor.nnz();
         let mut needed = before;
-        if is_zero(found) {
+        if is_zero(found) || self.limit < u64::MAX {
             return needed;
         }
         for (followers, part) in self.followers.iter().zip(&self.points.parts) {
@@ -164,7 +195,7 @@ impl Check<'_> {
         let mut point = vec![0; order];
         let mut walk = self.tensor.part_of_walk(part, parts);
         let mut entry = 0;
-        while let Some((coordinates, position)) = walk.next_entry() {
+        while let Some((coordinates, position)) = walk.next_entry().filter(|_| entry < self.limit) {
             load(&mut columns, coordinates);
             let found = self.own.number(position);
             if !is_zero(found) && self.points.place(&mut columns) == Place::Unique {
@@ -194,14 +225,14 @@ impl Check<'_> {
         coordinates: &[u64],
         found: Number,
         source: Option<(Number, &[u64], usize)>,
-    ) -> Contradiction {
+    ) -> Box<Contradiction> {
         let expected = source.map_or(self.zero(), |(expected, ..)| expected);
-        Contradiction {
+        Box::new(Contradiction {
             coordinates: coordinates.to_vec(),
             found: self.own.scalar(found),
             expected: self.own.scalar(expected),
             source: source.map(|(_, unique, part)| (unique.to_vec(), self.points.parts[part].by)),
-        }
+        })
     }
 
     fn zero(&self) -> Number {
@@ -229,11 +260,8 @@ pub(super) fn load(columns: &mut [i64], coordinates: &[u64]) {
 
 /// Works on parts with several threads; those behind the first that fails may be left out. The results, in any order, and the first
 /// failure, with its part.
-fn ascending<R: Send, E: Send>(
-    parts: usize,
-    work: impl Fn(usize) -> Result<R, E> + Sync,
-) -> (Vec<R>, Option<(usize, E)>) {
-    let done: Mutex<(Vec<R>, Option<(usize, E)>)> = Mutex::new((Vec::new(), None));
+fn ascending<R: Send, E: Send>(parts: usize, work: impl Fn(usize) -> Result<R, E> + Sync) -> Done<R, E> {
+    let done: Mutex<Done<R, E>> = Mutex::new((Vec::new(), None));
     pool::run_ascending(0, parts as i64, &|part| {
         let part = part as usize;
         let result = work(part);

@@ -21,21 +21,26 @@
 //! | `followers.rs` | the redundant elements that follow from a unique one |
 //! | `check.rs` | whether a tensor has a structure |
 //! | `make.rs` | tensors that have one |
+//! | `find.rs`, `reach.rs`, `implied.rs` | the named structures that a tensor has; their arguments; which of them to tell |
 //! | `numbers.rs`, `table.rs` | elements of any type; elements by coordinates |
 
 mod check;
 mod error;
+mod find;
 mod followers;
 mod given;
+mod implied;
 mod make;
 mod numbers;
 mod points;
+mod reach;
 mod table;
 
 use lacunar_notation::Structure;
 use lacunar_runtime::Tensor as DynTensor;
 
 pub use error::{Contradiction, StructureError};
+pub use find::FoundStructure;
 pub(crate) use given::{Givens, as_given};
 
 /// What a [`Structure`] says of a tensor's elements. The parameters of a structure have values, of which the first are the tensor's sizes.
@@ -87,6 +92,21 @@ pub trait Structured: Sized {
     /// assert_eq!(turned.to_string(), "[[1, 2, 3], [3, 1, 2], [2, 3, 1]]");
     /// ```
     fn with_structure(&self, structure: &Structure, params: &[i64]) -> Result<Self, StructureError>;
+
+    /// The structures with names that the elements have, but for those that others of them imply: of a diagonal matrix `diagonal` alone.
+    /// Bands, blocks and arrows are told where they are narrow.
+    ///
+    /// # Errors
+    /// The fill value is not 0, or memory is refused.
+    ///
+    /// ```
+    /// use lacunar::{Structured, Tensor};
+    /// let a = Tensor::from([[2, 1, 0, 0], [1, 3, 1, 0], [0, 1, 5, 1], [0, 0, 1, 7]]);
+    /// let found: Vec<String> = a.as_dyn().structures()?.iter().map(ToString::to_string).collect();
+    /// assert_eq!(found, ["symmetric", "banded(1,1)"]);
+    /// # Ok::<(), lacunar::Error>(())
+    /// ```
+    fn structures(&self) -> Result<Vec<FoundStructure>, StructureError>;
 }
 
 impl Structured for DynTensor {
@@ -100,5 +120,9 @@ impl Structured for DynTensor {
 
     fn with_structure(&self, structure: &Structure, params: &[i64]) -> Result<DynTensor, StructureError> {
         make::with_structure(self, structure, params)
+    }
+
+    fn structures(&self) -> Result<Vec<FoundStructure>, StructureError> {
+        find::find(self)
     }
 }

@@ -264,3 +264,70 @@ fn threads_find_the_same_element_first() {
         }
     }
 }
+
+/// The structures that are found, as `-p` takes them.
+fn found(tensor: &DynTensor) -> Vec<String> {
+    tensor.structures().expect("it is searched").iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn structures_are_found() {
+    let of = |rows: &[&[i32]]| {
+        let dims = [rows.len() as u64, rows.first().map_or(0, |row| row.len() as u64)];
+        found(Tensor::from_slice(&dims, &rows.concat()).unwrap().as_dyn())
+    };
+    assert_eq!(of(&[&[2, 1, 0, 0], &[1, 3, 1, 0], &[0, 1, 5, 1], &[0, 0, 1, 7]]), ["symmetric", "banded(1,1)"]);
+    assert_eq!(of(&[&[2, 1, 4], &[0, 3, 1], &[0, 0, 5]]), ["upper"]);
+    assert_eq!(of(&[&[2, 0, 0], &[0, 3, 0], &[0, 0, 5]]), ["diagonal"]);
+    assert_eq!(of(&[&[0, 0], &[0, 0]]), ["zero"]);
+    assert_eq!(of(&[&[0, 1, 2], &[-1, 0, 3], &[-2, -3, 0]]), ["skew"]);
+    assert_eq!(of(&[&[1, 2, 3], &[3, 1, 2], &[2, 3, 1]]), ["circulant"]);
+    assert_eq!(of(&[&[1, 2, 3], &[4, 1, 2], &[5, 4, 1], &[6, 5, 4]]), ["toeplitz"]);
+    assert_eq!(of(&[&[1, 2, 3], &[2, 3, 4], &[3, 4, 9]]), ["hankel"]);
+    assert_eq!(of(&[&[1, 2, 0, 0], &[3, 4, 0, 0], &[0, 0, 5, 6], &[0, 0, 7, 9]]), ["block_diagonal(2)"]);
+    assert_eq!(of(&[&[7, 7], &[7, 7]]), ["constant"]);
+    assert_eq!(of(&[&[1, 2, 3], &[1, 2, 3]]), ["identical_rows"]);
+    assert_eq!(of(&[&[0, 0, 0], &[1, 2, 3]]), ["row(1)"]);
+    assert_eq!(of(&[&[0, 0, 0], &[0, 0, 3]]), ["onehot(1,2)"]);
+    assert_eq!(of(&[&[5, 0, 3], &[0, 2, 0], &[1, 0, 4]]), ["chess"]);
+    assert_eq!(of(&[&[1, 2], &[3, 4]]), [""; 0]);
+    assert_eq!(of(&[&[1]]), [""; 0]);
+    assert_eq!(of(&[]), ["zero"]);
+    let (i, one, zero) = (Complex::new(0.0, 1.0), Complex::new(1.0, 0.0), C128::default());
+    let matrix = Tensor::from_slice(&[2, 2], &[one, i, -i, 3.0 * one]).unwrap();
+    assert_eq!(found(matrix.as_dyn()), ["hermitian"]);
+    let matrix = Tensor::from_slice(&[2, 2], &[i, one, -one, zero]).unwrap();
+    assert_eq!(found(matrix.as_dyn()), ["skew_hermitian"]);
+    let values: Vec<u8> = (0..27).map(|k| [k / 9, k / 3 % 3, k % 3].map(|c| c * c + 1).iter().product()).collect();
+    assert_eq!(found(Tensor::from_slice(&[3, 3, 3], &values).unwrap().as_dyn()), ["symmetric"]);
+    let values: Vec<u8> = (0..27).map(|k| if k / 3 % 3 == 1 { k } else { 0 }).collect();
+    assert_eq!(found(Tensor::from_slice(&[3, 3, 3], &values).unwrap().as_dyn()), ["fixed(1,1)"]);
+}
+
+#[test]
+fn what_is_found_holds_and_implies_what_a_matrix_was_made_with() {
+    let mut numbers = Numbers(3);
+    // Bands, blocks and arrows are told where they are narrow, which matrices of these sizes are not.
+    let wide = |name: &str| ["banded", "block_diagonal", "arrow"].iter().any(|other| name.starts_with(other));
+    for (name, structure) in all().into_iter().filter(|(name, _)| !wide(name)) {
+        for size in 1..6 {
+            let any = Dense::random([size; 2], &mut numbers);
+            let made = any.within(&structure);
+            for format in formats() {
+                let context = format!("{name} of {size} x {size} in {format}");
+                let told = made.tensor(&format).structures().unwrap();
+                // Those of another matrix that has one of the structures that were told: it has the first structure then.
+                let other = Dense::random([size; 2], &mut numbers);
+                for one in &told {
+                    assert_eq!(made.within(&one.structure).values, made.values, "{context}: {one}");
+                }
+                let implies = |one: &Structure| {
+                    let other = other.within(one);
+                    other.within(&structure).values == other.values
+                };
+                let says_nothing = other.within(&structure).values == other.values;
+                assert!(says_nothing || told.iter().any(|one| implies(&one.structure)), "{context}: {told:?}");
+            }
+        }
+    }
+}
