@@ -149,7 +149,8 @@ pub struct ProgramArgs {
     #[arg(short = 's', value_name = "SCHEDULE|@FILE")]
     pub schedules: Vec<String>,
 
-    /// Structure of a tensor (not available yet)
+    /// Structure of a tensor: a name (symmetric, lower, banded(1,2), ...), or a rule over dimensions ('A(i,j): i <= j'); given files are
+    /// compared with it, and what is known of elements is not computed again
     #[arg(short = 'p', value_name = "NAME:STRUCTURE")]
     pub structures: Vec<String>,
 

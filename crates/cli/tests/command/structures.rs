@@ -43,6 +43,40 @@ fn info_names_structures() {
 }
 
 #[test]
+fn kernels_read_each_element_once() {
+    let folder = Folder::new();
+    mesh(&folder);
+    let run = "run 'y(i) = A(i,j) * x(j)' -i A:mesh.mtx -g x:rand --check";
+    let whole: serde_json::Value = serde_json::from_str(&folder.succeed(&format!("{run} --json"))).unwrap();
+    let once: serde_json::Value =
+        serde_json::from_str(&folder.succeed(&format!("{run} --json -p A:symmetric"))).unwrap();
+    let entries = |outcome: &serde_json::Value| outcome["inputs"][0]["nnz"].as_u64();
+    assert_eq!((entries(&whole), entries(&once)), (Some(10), Some(7)));
+    let explained = folder.succeed(&format!("{run} -p A:symmetric --explain"));
+    assert!(explained.contains("`A` is read once"), "{explained}");
+    // A product with a tensor that has gaps reads all of it.
+    let whole = folder.succeed("run 'C(i,j) = A(i,k) * A(k,j)' -i A:mesh.mtx -p A:symmetric --check --explain");
+    assert!(!whole.contains("is read once"), "{whole}");
+    // A loop ends where the triangle does.
+    let line = "run 'y(i) = A(i,j) * x(j)' -g A:rand -d A:9,9 -g x:rand -p A:lower --check --emit imp";
+    let loops = folder.succeed(line);
+    assert!(loops.contains("for j in 0 .. j_high") && loops.contains("nnz 45"), "{loops}");
+    folder.succeed("run 'y(i) = A(i,j) * x(j)' -g A:rand -d A:9,9 -d w:2 -g x:rand -p 'A(i,j): i - j <= w' --check");
+}
+
+#[test]
+fn files_are_compared_with_their_structures() {
+    let folder = Folder::new();
+    mesh(&folder);
+    let line = "run 'y(i) = A(i,j) * x(j)' -i A:mesh.mtx -g x:rand -p A:upper";
+    let expected = "error[E1308]: mesh.mtx does not have the structure that is declared of `A`: element (1, 0) is -1";
+    folder.fail(line, 3, expected);
+    folder.write("loop.lac", "read A \"mesh.mtx\"\ny(i) = A(i,j) * x(j)\nprint y\n");
+    folder.succeed("run loop.lac -g x:ones -p A:symmetric");
+    folder.fail("run loop.lac -g x:ones -p A:skew", 3, "by its structure");
+}
+
+#[test]
 fn plot_shows_what_follows() {
     let folder = Folder::new();
     mesh(&folder);

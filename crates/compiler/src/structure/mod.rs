@@ -10,6 +10,10 @@
 //! C(i,j) = S(i,j) + D(i,j)        S symmetric, D diagonal: C is symmetric
 //! ```
 
+mod confine;
 pub mod infer;
+pub(crate) mod mirror;
 
+pub(crate) use confine::confined;
 pub use infer::infer;
+pub use mirror::settle;

@@ -38,7 +38,7 @@ mod parser;
 pub use action::{Action, ActionKind};
 pub(crate) use ast::MAX_HEIGHT;
 pub use ast::{Ast, BinaryOp, Bodies, Callee, Declared, Expr, ExprKind, Name, Number, Statement};
-pub(crate) use check::{Meaning, Typing, expression, meaning, values_of};
+pub(crate) use check::{Meaning, Typing, expression, meaning};
 pub use check::{carried, check, tensors};
 pub use declarations::Declarations;
 pub(crate) use error::{Error, SyntaxMistake};

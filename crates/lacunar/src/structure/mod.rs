@@ -29,6 +29,7 @@ mod dense;
 mod error;
 mod find;
 mod followers;
+mod given;
 mod implied;
 mod make;
 mod numbers;
@@ -41,6 +42,7 @@ use lacunar_runtime::Tensor as DynTensor;
 
 pub use error::{Contradiction, StructureError};
 pub use find::FoundStructure;
+pub(crate) use given::{Givens, as_given};
 
 /// What a [`Structure`] says of a tensor's elements. The parameters of a structure have values, of which the first are the tensor's sizes.
 /// Elements that are not stored are 0: a tensor with another fill value has no structure.
