@@ -7,8 +7,8 @@
 //!
 //! ```text
 //! 2 1 . .      banded(1,1), symmetric, toeplitz hold, and hessenberg, persymmetric, centrosymmetric
-//! 1 2 1 .      toeplitz implies persymmetric, banded(1,1) implies hessenberg; 3 of 4 rows are a narrow band
-//! . 1 2 1      symmetric, banded(1,1), toeplitz, centrosymmetric are told
+//! 1 2 1 .      toeplitz implies persymmetric, banded(1,1) implies hessenberg
+//! . 1 2 1      symmetric, banded(1,1), toeplitz and centrosymmetric are told
 //! . . 1 2
 //! ```
 

@@ -277,6 +277,8 @@ fn structures_are_found() {
         found(Tensor::from_slice(&dims, &rows.concat()).unwrap().as_dyn())
     };
     assert_eq!(of(&[&[2, 1, 0, 0], &[1, 3, 1, 0], &[0, 1, 5, 1], &[0, 0, 1, 7]]), ["symmetric", "banded(1,1)"]);
+    let mesh = ["symmetric", "banded(1,1)", "toeplitz", "centrosymmetric"];
+    assert_eq!(of(&[&[2, 1, 0, 0], &[1, 2, 1, 0], &[0, 1, 2, 1], &[0, 0, 1, 2]]), mesh);
     assert_eq!(of(&[&[2, 1, 4], &[0, 3, 1], &[0, 0, 5]]), ["upper"]);
     assert_eq!(of(&[&[2, 0, 0], &[0, 3, 0], &[0, 0, 5]]), ["diagonal"]);
     assert_eq!(of(&[&[0, 0], &[0, 0]]), ["zero"]);
