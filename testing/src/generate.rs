@@ -359,7 +359,8 @@ impl Generator<'_> {
         let zeros = self.rng.percent(30) && format.map().is_none();
         let fill = if self.filled && self.rng.percent(40) { Some(self.fill(dtype)) } else { None };
         let indices = Vec::new();
-        let operand = Operand { name, format, dtype, fill, dims, density, zeros, given, indices, below: None, structure: None };
+        let operand =
+            Operand { name, format, dtype, fill, dims, density, zeros, given, indices, below: None, structure: None };
         self.sketch.tensors.push(operand);
         self.sketch.tensors.len() - 1
     }

@@ -182,9 +182,9 @@ fn concrete(instance: &Instance, _: &Suite) -> Result<(), String> {
         let several = places.len() > 1;
         let is_refused = |error: &Error| {
             matches!(error, Error::Program { diagnostics, .. }
-                if diagnostics.iter().all(|found| {
-                    (names && found.code == "E1402") || (several && found.code == "E1407") || found.code == "E1207"
-                }))
+            if diagnostics.iter().all(|found| {
+                (names && found.code == "E1402") || (several && found.code == "E1407") || found.code == "E1207"
+            }))
         };
         if again.as_ref().is_err_and(is_refused) {
             continue;

@@ -11,7 +11,7 @@ use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::algebra::{infer_fills, selected, with_pruned_mask};
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
-use lacunar_compiler::structure::settle;
+use lacunar_compiler::structure;
 use lacunar_formats::{DType, IndexWidth};
 use lacunar_imp::{Function, Param, Verified, optimize, verify};
 use lacunar_machine::Machine;
@@ -63,8 +63,9 @@ pub struct Stage(pub &'static str);
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Stage; 13] = [
+    pub const ALL: [Stage; 14] = [
         Stage("program"),
+        Stage("structure"),
         Stage("notation"),
         Stage("schedule"),
         Stage("concrete"),
@@ -225,7 +226,9 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     let schedules = trace.time("check", || check_schedule(options.schedule.text(), &program)).map_err(scheduling)?;
     fit_widths(&mut program);
     let unique: Vec<TensorId> = program.tensors.handles().filter(|id| program.tensors[*id].is_unique).collect();
-    settle(&mut program);
+    structure::check(&program).map_err(fault)?;
+    trace.print("structure", || structures(&program));
+    structure::settle(&mut program);
     let completed = unique.into_iter().filter(|id| !program.tensors[*id].is_unique).collect();
     infer_fills(&mut program);
     program.verify().map_err(|what| fault(Diagnostic::internal(format!("the program is not well-formed: {what}"))))?;
@@ -299,6 +302,21 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     }
     let givens = Givens { hold: options.structures_hold, completed };
     Ok(Compiled { program, steps, trace, machine, givens })
+}
+
+/// What is known of a program's tensors: declared, or inferred of a statement's result.
+fn structures(program: &Program) -> String {
+    let declared = program.tensors.iter().filter_map(|(_, tensor)| Some((tensor, tensor.structure.as_deref()?)));
+    let mut text: String =
+        declared.map(|(tensor, structure)| format!("{}: declared\n{structure}\n", tensor.name)).collect();
+    for (target, inferred) in structure::results(program) {
+        let name = &program.tensors[target].name;
+        text += &match inferred {
+            Some(structure) => format!("{name}: inferred\n{structure}\n"),
+            None => format!("{name}: unknown\n"),
+        };
+    }
+    text
 }
 
 /// The note on the loops of a function that end before their last iteration.

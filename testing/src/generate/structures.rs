@@ -12,8 +12,16 @@ use crate::structured::structured;
 /// One input in so many has a structure.
 const ONE_IN: usize = 5;
 /// Structures of matrices of any sizes, of square ones, and of cubes.
-const ANY: [&str; 8] =
-    [":lower", ":strictly_upper", ":banded(1,2)", ":chess", ":arrow(1)", ":zero", "(i,j): i + j <= 4", "(i,j): 2 i <= 3 j + 1"];
+const ANY: [&str; 8] = [
+    ":lower",
+    ":strictly_upper",
+    ":banded(1,2)",
+    ":chess",
+    ":arrow(1)",
+    ":zero",
+    "(i,j): i + j <= 4",
+    "(i,j): 2 i <= 3 j + 1",
+];
 const SQUARE: [&str; 6] =
     [":symmetric", ":skew", ":persymmetric", ":toeplitz", ":circulant", "(i,j): X(j,i) = X(i,j); i - j <= 2"];
 const COMPLEX: [&str; 2] = [":hermitian", ":skew_hermitian"];
@@ -22,7 +30,9 @@ const CUBE: [&str; 4] = [":simplex", ":symmetric", "(i,j,k): X(j,i,k) = X(i,j,k)
 /// The sketch with structures, and its instance, if there are some that its operands can have.
 pub(super) fn with_structures(rng: &mut Rng, sketch: Sketch, instance: Instance) -> (Sketch, Instance) {
     let mut made = sketch.clone();
-    for operand in made.tensors.iter_mut().filter(|operand| operand.given && operand.fill.is_none() && operand.below.is_none()) {
+    for operand in
+        made.tensors.iter_mut().filter(|operand| operand.given && operand.fill.is_none() && operand.below.is_none())
+    {
         let is_square = operand.dims.windows(2).all(|pair| pair[0] == pair[1]);
         let dtype = operand.dtype.unwrap_or(DType::F64);
         let names: Vec<&str> = match operand.dims.len() {
