@@ -46,6 +46,25 @@ pub fn translate(source: &str, declarations: &Declarations) -> Result<Translated
     parts(source, declarations).map(|(translated, _)| translated)
 }
 
+/// The sizes of the tensors whose rules for dimensions have symbols that are declared, or that follow from declared sizes, and no others.
+///
+/// ```
+/// use lacunar_front::{Declarations, stur};
+/// let rules = "symbols: n, m\nA:D(i,j) := (0 <= i < n) * (0 <= j < 2*n)\nx:D(i) := (0 <= i < m)\n";
+/// let sizes = stur::sizes(rules, &Declarations::new().size("n", 5));
+/// assert_eq!((sizes.len(), sizes["A"].as_slice()), (1, [5, 10].as_slice()));
+/// ```
+pub fn sizes(source: &str, declarations: &Declarations) -> BTreeMap<String, Vec<u64>> {
+    let Ok(mut program) = parse(source) else { return BTreeMap::new() };
+    let Ok(known) = symbols(&program, declarations) else { return BTreeMap::new() };
+    let open: Vec<String> = program.symbols.iter().filter(|symbol| !known.contains_key(*symbol)).cloned().collect();
+    program = with_numbers(&program, &known);
+    program.rules.retain(|rule| rule.head.part == Part::Dimensions && unknown(std::slice::from_ref(rule), &open).is_none());
+    let sizes = Extents::of(&program, declarations).map(|extents| extents.dims).unwrap_or_default();
+    let unsigned = |dims: Vec<i64>| dims.into_iter().map(|size| u64::try_from(size).unwrap_or(0)).collect();
+    sizes.into_iter().map(|(name, dims)| (name, unsigned(dims))).collect()
+}
+
 /// Checks a program of rules.
 pub(crate) fn check(source: &str, declarations: &Declarations) -> Result<Checked, Vec<Diagnostic>> {
     let (translated, statements) = parts(source, declarations)?;
@@ -71,7 +90,7 @@ fn parts(source: &str, declarations: &Declarations) -> Result<(Translated, State
     arranged(&written).map_err(told)?;
     let known = symbols(&written, declarations).map_err(one)?;
     let program = with_numbers(&written, &known);
-    if let Some(error) = unknown(&program, &written.symbols) {
+    if let Some(error) = unknown(&program.rules, &written.symbols) {
         return Err(one(error));
     }
     let extents = Extents::of(&program, declarations).map_err(one)?;

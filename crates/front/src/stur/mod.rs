@@ -45,7 +45,7 @@ use lacunar_base::Span;
 use lacunar_sets::Formula;
 
 pub(crate) use check::check;
-pub use check::{Translated, translate};
+pub use check::{Translated, sizes, translate};
 pub use parser::parse;
 
 /// A program of rules.

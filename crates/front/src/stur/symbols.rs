@@ -130,10 +130,10 @@ fn numbered(expression: &mut Expression, symbols: &Symbols) {
     }
 }
 
-/// The first symbol in a rule that is still a name, with the first of its places.
-pub(super) fn unknown(program: &Program, symbols: &[String]) -> Option<Error> {
+/// The first symbol in some rules that is still a name, with the first of its places.
+pub(super) fn unknown(rules: &[Rule], symbols: &[String]) -> Option<Error> {
     let is_symbol = |name: &str| symbols.iter().any(|symbol| symbol == name);
-    program.rules.iter().find_map(|rule| {
+    rules.iter().find_map(|rule| {
         let accesses = std::iter::once(&rule.head).flat_map(|head| &head.indices);
         let in_head = accesses.filter_map(|index| match index {
             Index::Name(name, span) => Some((name.as_str(), *span)),
