@@ -15,7 +15,7 @@ use lacunar_front::stur::{Access, Factor, Index, Part, Program, Rule, Term};
 use lacunar_sets::{Comparison, Expression, Formula};
 
 /// Variables that are no index of an access have values between this and its negative.
-const MOST: i64 = 48;
+const MOST: i64 = 64;
 
 /// The numbers that symbols stand for.
 pub type Symbols = BTreeMap<String, i64>;
@@ -35,6 +35,97 @@ type Sets = BTreeMap<(String, Part), BTreeSet<Vec<i64>>>;
 /// The values of symbols and variables.
 type Scope<'a> = BTreeMap<&'a str, i64>;
 
+/// A random program, with two choices of symbols. Every variable has a range: by an access, or by a comparison.
+pub fn random(seed: u64) -> String {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut text = "# try: n=4 m=2\n# try: n=3 m=5\nsymbols: n, m\n".to_string();
+    for (name, sizes) in TENSORS {
+        text += &format!("{name}:D({}) := {}\n", names(sizes.len()), bounds(sizes));
+    }
+    for result in 0..random.usize(1..3) {
+        let sizes = random.choice([&["n"][..], &["n", "m"], &["m", "n"], &["n + m"], &[]]).unwrap_or_default();
+        text += &format!("R{result}:D({}) := {}\n", names(sizes.len()), bounds(sizes));
+        let terms: Vec<String> = (0..random.usize(1..4)).map(|_| term(&mut random, sizes)).collect();
+        text += &format!("R{result}({}) := {}\n", names(sizes.len()), terms.join(" + "));
+    }
+    text
+}
+
+/// The inputs of random programs.
+const TENSORS: &[(&str, &[&str])] =
+    &[("A", &["n", "m"]), ("B", &["m", "n"]), ("u", &["n"]), ("v", &["m"]), ("w", &["n + m"])];
+
+fn names(order: usize) -> String {
+    ["i", "j"].get(..order).unwrap_or_default().join(", ")
+}
+
+/// The dimensions of a tensor; of one without any, something that holds.
+fn bounds(sizes: &[&str]) -> String {
+    let bound = |(name, size): (&str, &&str)| format!("(0 <= {name} < {size})");
+    let bounds: Vec<String> = ["i", "j"].into_iter().zip(sizes).map(bound).collect();
+    if bounds.is_empty() { "(0 <= 0)".to_string() } else { bounds.join(" * ") }
+}
+
+fn term(random: &mut fastrand::Rng, sizes: &[&str]) -> String {
+    let head = ["i", "j"].get(..sizes.len()).unwrap_or_default();
+    let mut used: Vec<&str> = Vec::new();
+    let mut factors = Vec::new();
+    for _ in 0..random.usize(0..3) {
+        let (name, sizes) = random.choice(TENSORS).copied().unwrap_or_default();
+        let index = |random: &mut fastrand::Rng| random.choice(["i", "j", "k", "l", "k", "i", "0", "1"]).unwrap_or("0");
+        let indices: Vec<&str> = sizes.iter().map(|_| index(random)).collect();
+        used.extend(indices.iter().filter(|index| !index.starts_with(char::is_numeric)));
+        let inverse = if random.u8(0..8) == 0 { "^-1" } else { "" };
+        factors.push(format!("{name}{inverse}({})", indices.join(", ")));
+    }
+    if random.u8(0..3) == 0 || factors.is_empty() {
+        factors.push((*random.choice(&["2", "-1", "0.5", "4^-1"]).unwrap_or(&"3")).to_string());
+    }
+    let mut known: Vec<&str> = used.iter().copied().chain(head.iter().copied()).collect();
+    let own = known.clone();
+    for name in ["d", "e"] {
+        if random.u8(0..4) == 0 && !own.is_empty() {
+            let range = if random.bool() { "(-3 <= {} <= 4)" } else { "(0 <= {} < 2*m)" };
+            factors.push(match random.u8(0..3) {
+                0 => range.replace("{}", name),
+                _ => format!("({name} = {})", expression(random, &own)),
+            });
+            known.push(name);
+        }
+    }
+    for _ in 0..random.usize(0..4) {
+        let sign = random.choice(["<=", "<", "=", "=", ">=", ">", "!="]).unwrap_or("=");
+        let (left, right) = (expression(random, &known), expression(random, &known));
+        factors.push(format!("({left} {sign} {right})"));
+    }
+    for name in head.iter().chain(&["k", "l", "i", "j"]) {
+        let is_named = factors.iter().any(|factor| factor.contains(name));
+        if head.contains(name) || (is_named && !used.contains(name)) {
+            factors.push(format!("(0 <= {name} < n + m)"));
+        }
+    }
+    random.shuffle(&mut factors);
+    factors.join(" * ")
+}
+
+/// A sum, quotient or product of names.
+fn expression(random: &mut fastrand::Rng, names: &[&str]) -> String {
+    let name = random.choice(names.iter().copied()).unwrap_or("1").to_string();
+    let other = random.choice(names.iter().copied()).unwrap_or("n").to_string();
+    match random.u8(0..14) {
+        0 => format!("{name} / 2"),
+        1 => format!("({name} - {other}) % 3"),
+        2 => format!("{name} * {other}"),
+        3 => format!("{name} + {other}"),
+        4 => format!("{name} - {other} + 1"),
+        5 => format!("2 * {name} + {other}"),
+        6 => format!("n - 1 - {name}"),
+        7 => format!("{name} % m"),
+        8 => format!("m * {name}"),
+        _ => name,
+    }
+}
+
 /// The choices of symbols that a file says it is to be tried with.
 pub fn tries(text: &str) -> Vec<Symbols> {
     let of = |line: &str| {
@@ -52,11 +143,7 @@ pub fn sizes(program: &Program, symbols: &Symbols) -> BTreeMap<String, Vec<i64>>
 }
 
 /// The values of all tensors that rules assign, from those of the inputs.
-pub fn evaluate(
-    program: &Program,
-    symbols: &Symbols,
-    inputs: &BTreeMap<String, Values>,
-) -> BTreeMap<String, Values> {
+pub fn evaluate(program: &Program, symbols: &Symbols, inputs: &BTreeMap<String, Values>) -> BTreeMap<String, Values> {
     let mut state = State { symbols, sets: sets(program, symbols), tensors: inputs.clone() };
     let mut results = BTreeMap::new();
     for rule in program.rules.iter().filter(|rule| rule.head.part == Part::Values) {

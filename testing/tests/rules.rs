@@ -1,5 +1,5 @@
-//! Programs of rules: the files of `tests/rules` on every engine, at the sizes that they name, with dense and with sparse inputs. What they
-//! mean is found by enumeration.
+//! Programs of rules: the files of `tests/rules`, and random ones, on every engine, at the sizes that they name, with dense and with sparse
+//! inputs. What they mean is found by enumeration. `LACUNAR_SEED` and `LACUNAR_RANDOM` say which random ones, and how many.
 
 mod engines;
 
@@ -13,13 +13,17 @@ use lacunar::{DType, Format};
 use lacunar_front::stur::{self, Program};
 use lacunar_front::{Declarations, Language};
 use lacunar_notation::Role;
+use lacunar_testing::day::today;
 use lacunar_testing::entries::Entries;
 use lacunar_testing::instance::Instance;
-use lacunar_testing::rules::{Symbols, Values, evaluate, sizes, tries};
+use lacunar_testing::rules::{Symbols, Values, evaluate, random, sizes, tries};
 use lacunar_testing::runner::Reference;
 use lacunar_testing::scalar::Scalar;
 use lacunar_testing::suite::{arguments, batches, summary};
 use libtest_mimic::Trial;
+
+/// So many random programs are tried, others each day.
+const RANDOM: u64 = 60;
 
 /// How the inputs of an instance are stored.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +34,12 @@ enum Stored {
 
 fn main() -> ExitCode {
     let (arguments, suite) = (arguments(), engines::suite("rules"));
-    let files = files();
+    let mut files = files();
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    let first = number("LACUNAR_SEED").unwrap_or_else(|| today() * 1000);
+    for seed in first..first + number("LACUNAR_RANDOM").unwrap_or(RANDOM) {
+        files.push((format!("random-{seed}"), random(seed)));
+    }
     let together = files.clone();
     let all = move || {
         let instances = together.iter().map(|(name, text)| instances(name, text)).collect::<Result<Vec<_>, _>>()?;
@@ -68,13 +77,13 @@ fn instances(name: &str, text: &str) -> Result<Vec<Instance>, String> {
     let render = |found: Vec<lacunar::Diagnostic>| {
         found.iter().map(|mistake| mistake.render(text, name, false)).collect::<String>()
     };
-    let program = stur::parse(text).map_err(render)?;
     let tried = tries(text);
     if tried.len() < 2 {
         return Err(format!("{name} says fewer than two choices of symbols"));
     }
     let mut instances = Vec::new();
     for symbols in &tried {
+        let program = stur::parse_with(text, &|name| symbols.get(name).copied()).map_err(render)?;
         for stored in [Stored::Dense, Stored::Sparse] {
             instances.push(instance(name, (text, &program), symbols, stored)?);
         }

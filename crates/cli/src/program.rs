@@ -84,7 +84,7 @@ impl Program {
         let (ast, mistakes) = match self.language {
             Language::Statements => parse(&self.text),
             Language::Rules => {
-                let rules = stur::parse(&self.text).map_err(|mistakes| self.mistakes(mistakes))?;
+                let rules = stur::names(&self.text).map_err(|mistakes| self.mistakes(mistakes))?;
                 parse(&names_text(&rules))
             }
         };

@@ -417,7 +417,8 @@ fn ordered(
         Err(refusal) => {
             let mut plan = planned(program, number, request, tuned)?;
             let name = &program.tensors[statement.lhs.tensor].name;
-            plan.warnings.push(format!("the order of loops of `{name}` behind `iters:` is left out: {}", refusal.message));
+            plan.warnings
+                .push(format!("the order of loops of `{name}` behind `iters:` is left out: {}", refusal.message));
             Ok(plan)
         }
     }

@@ -107,9 +107,8 @@ impl Program {
     fn new(question: &Question<'_>) -> Result<Program, String> {
         // The oracle evaluates statements; those of rules are compared with the rules themselves by tests.
         if question.declarations.language == Language::Rules {
-            let translated = translate(question.source, question.declarations).map_err(|found| {
-                found.into_iter().map(|mistake| mistake.message).collect::<Vec<_>>().join("; ")
-            })?;
+            let translated = translate(question.source, question.declarations)
+                .map_err(|found| found.into_iter().map(|mistake| mistake.message).collect::<Vec<_>>().join("; "))?;
             let (source, declarations) = (translated.text.as_str(), &translated.declarations);
             return Program::new(&Question { source, declarations, ..*question });
         }

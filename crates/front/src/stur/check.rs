@@ -5,14 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_formats::DType;
 use lacunar_notation::{Program as Checked, Role, Structure};
 
 use super::error::Error;
 use super::extents::Extents;
 use super::symbols::{symbols, unknown, with_numbers};
 use super::translate::Statements;
-use super::{Part, Program, parse};
-use crate::einsum::{self, Declarations, Language, parse_with};
+use super::{Part, Program, names, parse_with};
+use crate::einsum::{self, Declarations, Language};
 
 /// A program of rules in the language of statements.
 #[derive(Clone, Debug)]
@@ -55,11 +56,14 @@ pub fn translate(source: &str, declarations: &Declarations) -> Result<Translated
 /// assert_eq!((sizes.len(), sizes["A"].as_slice()), (1, [5, 10].as_slice()));
 /// ```
 pub fn sizes(source: &str, declarations: &Declarations) -> BTreeMap<String, Vec<u64>> {
-    let Ok(mut program) = parse(source) else { return BTreeMap::new() };
-    let Ok(known) = symbols(&program, declarations) else { return BTreeMap::new() };
+    let Ok(written) = names(source) else { return BTreeMap::new() };
+    let Ok(known) = symbols(&written, declarations) else { return BTreeMap::new() };
+    let Ok(mut program) = parse_with(source, &|name| known.get(name).copied()) else { return BTreeMap::new() };
     let open: Vec<String> = program.symbols.iter().filter(|symbol| !known.contains_key(*symbol)).cloned().collect();
     program = with_numbers(&program, &known);
-    program.rules.retain(|rule| rule.head.part == Part::Dimensions && unknown(std::slice::from_ref(rule), &open).is_none());
+    program
+        .rules
+        .retain(|rule| rule.head.part == Part::Dimensions && unknown(std::slice::from_ref(rule), &open).is_none());
     let sizes = Extents::of(&program, declarations).map(|extents| extents.dims).unwrap_or_default();
     let unsigned = |dims: Vec<i64>| dims.into_iter().map(|size| u64::try_from(size).unwrap_or(0)).collect();
     sizes.into_iter().map(|(name, dims)| (name, unsigned(dims))).collect()
@@ -68,7 +72,7 @@ pub fn sizes(source: &str, declarations: &Declarations) -> BTreeMap<String, Vec<
 /// Checks a program of rules.
 pub(crate) fn check(source: &str, declarations: &Declarations) -> Result<Checked, Vec<Diagnostic>> {
     let (translated, statements) = parts(source, declarations)?;
-    let (mut ast, mut mistakes) = parse_with(&translated.text, &declarations.operators, true);
+    let (mut ast, mut mistakes) = einsum::parse_with(&translated.text, &declarations.operators, true);
     let place = |span: Span| statements.place(span);
     let labels = mistakes.iter_mut().flat_map(|mistake| &mut mistake.labels);
     labels.for_each(|label| label.span = place(label.span));
@@ -84,12 +88,12 @@ pub(crate) fn check(source: &str, declarations: &Declarations) -> Result<Checked
 
 /// The statements, and their places.
 fn parts(source: &str, declarations: &Declarations) -> Result<(Translated, Statements), Vec<Diagnostic>> {
-    let written = parse(source)?;
+    let written = names(source)?;
     let told = |errors: Vec<Error>| errors.into_iter().map(Error::into_diagnostic).collect::<Vec<_>>();
     let one = |error| told(vec![error]);
     arranged(&written).map_err(told)?;
     let known = symbols(&written, declarations).map_err(one)?;
-    let program = with_numbers(&written, &known);
+    let program = with_numbers(&parse_with(source, &|name| known.get(name).copied())?, &known);
     if let Some(error) = unknown(&program.rules, &written.symbols) {
         return Err(one(error));
     }
@@ -98,7 +102,10 @@ fn parts(source: &str, declarations: &Declarations) -> Result<(Translated, State
     let structures = program.structures().map_err(|error| vec![error])?;
     let declarations = declared(&written, &extents, &statements, declarations);
     let orders = orders(&written, &statements);
-    let (text, outputs) = (statements.text.clone(), written.outputs.clone());
+    let (text, mut outputs) = (statements.text.clone(), written.outputs.clone());
+    if outputs.is_empty() && (!statements.indices.is_empty() || statements.unused.is_some()) {
+        outputs = written.assigned().map(str::to_string).collect();
+    }
     Ok((Translated { text, declarations, orders, structures, outputs }, statements))
 }
 
@@ -145,6 +152,7 @@ fn declared(written: &Program, extents: &Extents, statements: &Statements, given
         }
     }
     declarations.sizes.extend(statements.sizes.clone());
+    declarations.dtypes.extend(statements.indices.iter().map(|name| (name.clone(), DType::I64)));
     declarations
 }
 
@@ -152,12 +160,13 @@ fn declared(written: &Program, extents: &Extents, statements: &Statements, given
 fn orders(written: &Program, statements: &Statements) -> Vec<String> {
     let mut orders = Vec::new();
     for (tensor, variables) in &written.iterators {
-        let place = written.assigned().position(|name| name == tensor);
-        let Some(known) = place.and_then(|place| statements.variables.get(place)) else { continue };
+        let Some(place) = written.assigned().position(|name| name == tensor) else { continue };
+        let known = statements.variables.get(place).zip(statements.numbers.get(place));
+        let Some((known, number)) = known else { continue };
         let names: Vec<&str> =
             variables.iter().filter_map(|name| known.get(name)).flatten().map(String::as_str).collect();
-        if let (2.., Some(place)) = (names.len(), place) {
-            orders.push(format!("{}: reorder({})", place + 1, names.join(", ")));
+        if names.len() > 1 {
+            orders.push(format!("{number}: reorder({})", names.join(", ")));
         }
     }
     orders
@@ -174,7 +183,7 @@ impl Program {
     /// ```
     /// use lacunar_front::stur;
     /// use lacunar_notation::Role;
-    /// let tensors = stur::parse("y(i) := A(i,j) * x(j)").unwrap().tensors();
+    /// let tensors = stur::names("y(i) := A(i,j) * x(j)").unwrap().tensors();
     /// assert_eq!(tensors[1], ("A".to_string(), 2, Role::Input));
     /// ```
     pub fn tensors(&self) -> Vec<(String, usize, Role)> {

@@ -121,16 +121,16 @@ impl Error {
                     .label(span, format!("the size is {size}"))
                     .hint("change the rule, or give a tensor of another size")
             }
-            Error::Twice { span, first, name } => {
-                Diagnostic::error("E1534", format!("a second rule for `{name}`"))
-                    .label(span, "there is one already")
-                    .secondary(first, "here")
-                    .hint("write one rule, whose terms are added with `+`, or give this tensor another name")
-            }
+            Error::Twice { span, first, name } => Diagnostic::error("E1534", format!("a second rule for `{name}`"))
+                .label(span, "there is one already")
+                .secondary(first, "here")
+                .hint("write one rule, whose terms are added with `+`, or give this tensor another name"),
             Error::Unbounded { span, name } => {
                 Diagnostic::error("E1535", format!("nothing tells the range of `{name}`"))
                     .label(span, format!("the sum over `{name}` has no end"))
-                    .hint(format!("say its range, e.g. `(0 <= {name} < n)`; a name with a given value stands behind `symbols:`"))
+                    .hint(format!(
+                        "say its range, e.g. `(0 <= {name} < n)`; a name with a given value stands behind `symbols:`"
+                    ))
             }
             Error::Large { span } => Diagnostic::error("E1536", "numbers that are too large, or nested too deeply")
                 .label(span, "here")
@@ -170,11 +170,9 @@ impl Error {
                     .label(span, "in this rule")
                     .hint(format!("say both bounds of each index, `{tensor}:D(i) := (0 <= i < n)`"))
             }
-            Error::Early { span, name } => {
-                Diagnostic::error("E1538", format!("`{name}` is read before its rule"))
-                    .label(span, "it has no values here")
-                    .hint("move its rule above this one, or give the result another name")
-            }
+            Error::Early { span, name } => Diagnostic::error("E1538", format!("`{name}` is read before its rule"))
+                .label(span, "it has no values here")
+                .hint("move its rule above this one, or give the result another name"),
             Error::Output { name } => Diagnostic::error("E1539", format!("no rule assigns the output `{name}`"))
                 .hint("name tensors that rules assign behind `outputs:`"),
             _ => Diagnostic::error("E1539", "no rule assigns values")

@@ -46,7 +46,7 @@ use lacunar_sets::Formula;
 
 pub(crate) use check::check;
 pub use check::{Translated, sizes, translate};
-pub use parser::parse;
+pub use parser::{names, parse, parse_with};
 
 /// A program of rules.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -9,6 +9,13 @@
 //! C(i) := u(p) * (p = q) * (q = i - 1) * (0 <= p < n)       p: 0 .. n
 //! C(i)  = sum(p, u(p) * (i - p - 1 == 0))
 //! ```
+//!
+//! An index that an equation of another kind tells, with products, quotients or remainders, has no loop: it is *placed*, a value that follows
+//! from others.
+//!
+//! ```text
+//! C(i,j) := u(s) * (s = i*(i - 1)/2 + j)                    s placed at ((i - 1) * i) / 2 + j
+//! ```
 
 use lacunar_base::Span;
 
@@ -39,6 +46,19 @@ pub(super) struct Product {
     pub summed: Vec<String>,
     /// The values of each variable, from 0 on.
     pub ranges: Ranges,
+    /// Indices that are values.
+    pub placed: Vec<Placed>,
+    pub span: Span,
+}
+
+/// An index whose value follows from variables.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    pub name: String,
+    /// Its value, where that is a coordinate: of variables that have loops.
+    pub form: Form,
+    /// The number of coordinates.
+    pub size: i64,
     pub span: Span,
 }
 
@@ -78,15 +98,26 @@ impl Head {
         head.conditions.extend(extents.at(tensor, Part::Dimensions, &forms, *span)?);
         Ok(head)
     }
+
+    /// The size of the dimension that a variable is the index of.
+    pub fn size(&self, name: &str) -> Option<i64> {
+        self.names.iter().position(|own| own == name).and_then(|place| self.sizes.get(place).copied())
+    }
 }
 
 impl Product {
     /// The product that a term without sums is; `None` if it is 0 everywhere.
     pub fn of(term: &Term, head: &Head, extents: &Extents) -> Result<Option<Product>, Error> {
         let span = term.span;
-        let summed = Vec::new();
-        let mut product =
-            Product { number: 1.0, reads: Vec::new(), conditions: head.conditions.clone(), summed, ranges: Ranges::new(), span };
+        let mut product = Product {
+            number: 1.0,
+            reads: Vec::new(),
+            conditions: head.conditions.clone(),
+            summed: Vec::new(),
+            ranges: Ranges::new(),
+            placed: Vec::new(),
+            span,
+        };
         for factor in &term.factors {
             product.multiply(factor, extents)?;
         }
@@ -100,6 +131,9 @@ impl Product {
         if !product.confine(head, extents)? {
             return Ok(None);
         }
+        while product.place(head).ok_or_else(too_large)? {}
+        product.keep_conditions()?;
+        product.count();
         Ok((product.number != 0.0).then_some(product))
     }
 
@@ -130,7 +164,9 @@ impl Product {
                 }
             }
             // Terms have none.
-            Factor::Sum(terms) => return Err(Error::TooHard { span: terms.first().map_or(Span::NONE, |term| term.span) }),
+            Factor::Sum(terms) => {
+                return Err(Error::TooHard { span: terms.first().map_or(Span::NONE, |term| term.span) });
+            }
         }
         Ok(())
     }
@@ -190,8 +226,48 @@ impl Product {
         if self.conditions.iter().any(never) {
             return Ok(false);
         }
-        self.count();
         Ok(true)
+    }
+
+    /// Places an index that an equation which is no sum of variables tells; false if there is none.
+    fn place(&mut self, head: &Head) -> Option<bool> {
+        let is_index = |name: &str| {
+            let mut indices = self.reads.iter().flat_map(|read| &read.indices);
+            head.names.iter().any(|own| own == name) || indices.any(|index| index.as_name() == Some(name))
+        };
+        let is_placed = |name: &str| self.placed.iter().any(|placed| placed.name == name);
+        let mut found: Option<(usize, String, Form)> = None;
+        for (at, Condition { form, sign, .. }) in self.conditions.iter().enumerate() {
+            if *sign != Sign::Equal || form.is_affine() {
+                continue;
+            }
+            for name in form.names() {
+                let (factor, rest) = (form.factor(name), form.without(name));
+                let is_told = factor.unsigned_abs() == 1 && !rest.names().contains(name);
+                // A place of the result is told only where nothing else is: it is added to.
+                let is_better = found.as_ref().is_none_or(|(_, known, _)| head.names.contains(known));
+                if is_told && is_index(name) && !is_placed(name) && is_better {
+                    found = Some((at, name.to_string(), rest.times(-factor)?));
+                }
+            }
+        }
+        let Some((at, name, form)) = found else { return Some(false) };
+        let Condition { span, .. } = self.conditions.remove(at);
+        let size = head.size(&name).unwrap_or_else(|| self.size(&name));
+        let meaning = |other: &str| (other == name).then(|| form.clone());
+        for other in &mut self.conditions {
+            other.form = other.form.substituted(&meaning)?;
+        }
+        for placed in &mut self.placed {
+            placed.form = placed.form.substituted(&meaning)?;
+        }
+        let above = Form::constant(size.checked_sub(1)?).plus(&form, -1)?;
+        for inside in [form.clone(), above] {
+            self.conditions.push(Condition { form: inside, sign: Sign::AtLeast, span });
+        }
+        self.summed.retain(|own| *own != name);
+        self.placed.push(Placed { name, form, size, span });
+        Some(true)
     }
 
     /// Leaves out comparisons that hold for all values, and those that are there already.
@@ -215,7 +291,8 @@ impl Product {
         let occurs = |name: &String| {
             let in_conditions = self.conditions.iter().any(|condition| condition.form.names().contains(name.as_str()));
             let forms = || self.reads.iter().flat_map(|read| &read.indices);
-            in_conditions || forms().any(|index| index.names().contains(name.as_str()))
+            let in_places = self.placed.iter().any(|placed| placed.form.names().contains(name.as_str()));
+            in_conditions || in_places || forms().any(|index| index.names().contains(name.as_str()))
         };
         let (left, counted): (Vec<String>, Vec<String>) = self.summed.iter().cloned().partition(occurs);
         for name in &counted {

@@ -61,10 +61,7 @@ impl Range {
 
     /// What is in both.
     pub fn meet(self, other: Range) -> Range {
-        Range {
-            low: self.low.into_iter().chain(other.low).max(),
-            high: self.high.into_iter().chain(other.high).min(),
-        }
+        Range { low: self.low.into_iter().chain(other.low).max(), high: self.high.into_iter().chain(other.high).min() }
     }
 
     /// True if no value is in it.
@@ -110,7 +107,8 @@ impl Atom {
                 };
                 let corners = [(a0, b0), (a0, b1), (a1, b0), (a1, b1)];
                 let products: Option<Vec<i128>> = corners.into_iter().map(|(a, b)| small(a.checked_mul(b)?)).collect();
-                products.map_or((None, None), |products| (products.iter().min().copied(), products.iter().max().copied()))
+                products
+                    .map_or((None, None), |products| (products.iter().min().copied(), products.iter().max().copied()))
             }
         }
     }

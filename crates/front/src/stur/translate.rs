@@ -8,6 +8,14 @@
 //! C(i) := u(i) + v(p) * (p = i - n)      n = 3, m = 2      C[i] = u[i + 0] + sum(p, v[p] * (p + 3 == i))
 //! ```
 //!
+//! The values of placed indices are a tensor of their own, by which elements are gathered; where an index of the result is placed, elements
+//! are added there.
+//!
+//! ```text
+//! p(s) := A(i,j) * (s = i*j)             s_at[i,j] = (i)*(j)
+//!                                        p[s_at[i,j]] += A[i,j]
+//! ```
+//!
 //! On exit the text has no mistake of syntax, but may be too long or too deep; checks of names, sizes and types follow.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,9 +27,9 @@ use super::error::Error;
 use super::extents::Extents;
 use super::form::{Atom, Form};
 use super::meaning::flattened;
-use super::product::{Head, Product, Read};
-use super::ranges::{Condition, Ranges, Sign};
-use super::{Part, Program, Rule};
+use super::product::{Head, Placed, Product, Read};
+use super::ranges::{Condition, Range, Ranges, Sign};
+use super::{Access, Part, Program, Rule};
 
 /// Words that would mean something else as the name of a variable.
 const WORDS: &[&str] = &["inf", "true", "false", "size", "wrap", "clamp"];
@@ -34,8 +42,16 @@ pub(super) struct Statements {
     pub places: Vec<(Span, Span)>,
     /// The sizes of variables.
     pub sizes: IndexMap<String, u64>,
-    /// For each statement the variables of its rule by their names there.
+    /// For each rule the variables of its statements by their names there.
     pub variables: Vec<BTreeMap<String, BTreeSet<String>>>,
+    /// For each rule the number of its first statement, from 1.
+    pub numbers: Vec<usize>,
+    /// The tensors with the values of placed indices.
+    pub indices: BTreeSet<String>,
+    /// The number that mentions tensors, if there is one.
+    pub unused: Option<String>,
+    /// How many statements there are.
+    count: usize,
 }
 
 impl Statements {
@@ -44,7 +60,14 @@ impl Statements {
         let rules = || program.rules.iter().filter(|rule| rule.head.part == Part::Values);
         let tensors: BTreeSet<String> = rules().flat_map(Rule::accesses).map(|access| access.tensor.clone()).collect();
         let taken = tensors.into_iter().chain(WORDS.iter().map(|word| (*word).to_string())).collect();
-        let mut writer = Writer { statements: Statements::default(), taken, names: BTreeMap::new(), inverse: None };
+        let mut writer = Writer {
+            statements: Statements::default(),
+            taken,
+            names: BTreeMap::new(),
+            inverse: None,
+            made: BTreeMap::new(),
+            written: BTreeSet::new(),
+        };
         let inverts = |rule: &Rule| rule.accesses().any(|access| access.inverse);
         if rules().any(inverts) {
             let name = writer.free("inverse");
@@ -53,7 +76,14 @@ impl Statements {
             writer.inverse = Some(name);
         }
         let errors: Vec<Error> = rules().filter_map(|rule| writer.rule(rule, extents).err()).collect();
-        if errors.is_empty() { Ok(writer.statements) } else { Err(errors) }
+        let read: Vec<(&str, &Access)> =
+            rules().flat_map(Rule::accesses).map(|access| (access.tensor.as_str(), access)).collect();
+        writer.mention(&read.into_iter().collect());
+        let Writer { mut statements, .. } = writer;
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let words: BTreeSet<&str> = statements.text.split(|c| !is_word(c)).collect();
+        statements.sizes.retain(|name, _| words.contains(name.as_str()));
+        if errors.is_empty() { Ok(statements) } else { Err(errors) }
     }
 
     /// The place in the rules that a part of the text is from: that of the smallest known part around it.
@@ -72,6 +102,10 @@ struct Writer {
     names: BTreeMap<(String, i64), String>,
     /// The name of the operator that inverts elements.
     inverse: Option<String>,
+    /// The tensors of values of indices, by what they are.
+    made: BTreeMap<String, String>,
+    /// The tensors of rules that are in the text.
+    written: BTreeSet<String>,
 }
 
 /// The variables of a term.
@@ -124,50 +158,116 @@ impl Writer {
         for term in flattened(&rule.terms)? {
             products.extend(Product::of(&term, &head, extents)?);
         }
-        let mut names = BTreeMap::new();
-        for (name, size) in head.names.iter().zip(&head.sizes) {
-            names.insert(name.clone(), self.variable(name, *size));
+        let mut terms = Vec::new();
+        let mut variables: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for product in &products {
+            let mut names = self.named(&head);
+            for name in &product.summed {
+                names.insert(name.clone(), self.variable(name, product.size(name)));
+            }
+            for (name, own) in &names {
+                variables.entry(name.clone()).or_default().insert(own.clone());
+            }
+            let mut term = Term { head: &head, product, extents, names };
+            self.places(&mut term);
+            terms.push(term);
         }
+        self.statements.variables.push(variables);
+        self.statements.numbers.push(self.statements.count + 1);
+        let (plain, scattered): (Vec<_>, Vec<_>) = terms.into_iter().partition(|term| !term.is_scattered());
+        if !plain.is_empty() || scattered.is_empty() {
+            let names = self.named(&head);
+            self.statement(rule, (&head, &names), "=", &plain);
+        }
+        for term in &scattered {
+            self.statement(rule, (&head, &term.names), "+=", std::slice::from_ref(term));
+        }
+        Ok(())
+    }
+
+    /// Mentions the tensors of which all terms are 0, so that they are given as others are.
+    fn mention(&mut self, accesses: &BTreeMap<&str, &Access>) {
+        let missing = accesses.iter().filter(|(tensor, _)| !self.written.contains(**tensor));
+        let elements: Vec<(Span, String)> = missing
+            .map(|(tensor, access)| (access.span, format!("{tensor}[{}]", vec!["0"; access.indices.len()].join(","))))
+            .collect();
+        let Some((first, _)) = elements.first() else { return };
+        let name = self.free("unused");
+        self.part(*first, |writer| {
+            writer.put(&format!("{name}[] = select(false, "));
+            for (number, (span, element)) in elements.iter().enumerate() {
+                writer.put(if number > 0 { " + " } else { "" });
+                writer.part(*span, |writer| writer.put(element));
+            }
+            writer.put(", 0.0)");
+        });
+        self.put("\n");
+        self.statements.unused = Some(name);
+    }
+
+    /// The variables of a head.
+    fn named(&mut self, head: &Head) -> BTreeMap<String, String> {
+        head.names.iter().zip(&head.sizes).map(|(name, size)| (name.clone(), self.variable(name, *size))).collect()
+    }
+
+    /// Makes the tensors with the values of a term's placed indices, whose elements take the places of names.
+    fn places(&mut self, term: &mut Term<'_>) {
+        let mut ranges = term.product.ranges.clone();
+        ranges.extend(term.head.names.iter().cloned().zip(term.head.sizes.iter().map(|size| Range::of_size(*size))));
+        for Placed { name, form, size, span } in &term.product.placed {
+            let names: BTreeSet<&str> = form.names().into_iter().map(|name| term.name(name)).collect();
+            let indices = names.into_iter().collect::<Vec<_>>().join(",");
+            let value = term.form(form);
+            let (low, high) = form.bounds(&ranges);
+            let is_inside = low.is_some_and(|low| low >= 0) && high.is_some_and(|high| high < i128::from(*size));
+            let value = match is_inside {
+                true => value,
+                false => format!("select(and({value} >= 0, {value} < {size}), {value}, 0)"),
+            };
+            let tensor = match self.made.get(&value) {
+                Some(known) => known.clone(),
+                None => {
+                    let own = self.free(&format!("{}_at", name.trim_end_matches('\'')));
+                    self.part(*span, |writer| writer.put(&format!("{own}[{indices}] = {value}")));
+                    self.put("\n");
+                    self.statements.count += 1;
+                    self.made.insert(value, own.clone());
+                    self.statements.indices.insert(own.clone());
+                    own
+                }
+            };
+            term.names.insert(name.clone(), format!("{tensor}[{indices}]"));
+        }
+    }
+
+    fn statement(
+        &mut self,
+        rule: &Rule,
+        (head, names): (&Head, &BTreeMap<String, String>),
+        sign: &str,
+        terms: &[Term<'_>],
+    ) {
+        self.written.insert(rule.head.tensor.clone());
         self.part(rule.span, |writer| {
             let indices: Vec<&str> = head.names.iter().filter_map(|name| names.get(name)).map(String::as_str).collect();
             let indices = indices.join(",");
             writer.part(rule.head.span, |writer| writer.put(&format!("{}[{indices}]", rule.head.tensor)));
-            writer.put(" = ");
-            for (number, product) in products.iter().enumerate() {
+            writer.put(&format!(" {sign} "));
+            for (number, term) in terms.iter().enumerate() {
                 writer.put(if number > 0 { " + " } else { "" });
-                let mut names = names.clone();
-                for name in &product.summed {
-                    names.insert(name.clone(), writer.variable(name, product.size(name)));
-                }
-                let term = Term { head: &head, product, extents, names };
-                writer.part(product.span, |writer| writer.term(&term));
+                writer.part(term.product.span, |writer| writer.term(term));
             }
-            writer.put(if products.is_empty() { "0.0" } else { "" });
+            writer.put(if terms.is_empty() { "0.0" } else { "" });
         });
-        self.note(&head, &names, &products);
         self.put("\n");
-        Ok(())
-    }
-
-    /// Notes which variables of the statement are which of the rule.
-    fn note(&mut self, head: &Head, names: &BTreeMap<String, String>, products: &[Product]) {
-        let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for name in &head.names {
-            all.entry(name.clone()).or_default().extend(names.get(name).cloned());
-        }
-        for product in products {
-            for name in &product.summed {
-                all.entry(name.clone()).or_default().insert(self.variable(name, product.size(name)));
-            }
-        }
-        self.statements.variables.push(all);
+        self.statements.count += 1;
     }
 
     fn term(&mut self, term: &Term<'_>) {
-        let Product { number, reads, conditions, summed, .. } = term.product;
+        let Product { number, reads, conditions, .. } = term.product;
+        let summed = term.summed();
         if !summed.is_empty() {
-            let names: Vec<&str> = summed.iter().map(|name| term.name(name)).collect();
-            self.put(&format!("sum({}, ", names.join(", ")));
+            self.put(&format!("sum({}, ", summed.join(", ")));
         }
         let mut separator = "";
         // A product of comparisons alone would be a truth value.
@@ -196,6 +296,7 @@ impl Writer {
             None => term.form(form),
         };
         let indices: Vec<String> = read.indices.iter().zip(dims).map(index).collect();
+        self.written.insert(read.tensor.clone());
         let access = format!("{}[{}]", read.tensor, indices.join(","));
         match &self.inverse {
             Some(name) if read.inverse => self.put(&format!("{name}({access})")),
@@ -211,8 +312,20 @@ impl Term<'_> {
     }
 
     fn size(&self, name: &str) -> i64 {
-        let in_head = self.head.names.iter().position(|own| own == name);
-        in_head.and_then(|place| self.head.sizes.get(place).copied()).unwrap_or_else(|| self.product.size(name))
+        self.head.size(name).unwrap_or_else(|| self.product.size(name))
+    }
+
+    /// True if an index of the result is placed.
+    fn is_scattered(&self) -> bool {
+        self.product.placed.iter().any(|placed| self.head.names.contains(&placed.name))
+    }
+
+    /// The variables that a sum is taken over. Those in the indices of the result have loops without one.
+    fn summed(&self) -> Vec<&str> {
+        let of_result = self.product.placed.iter().filter(|placed| self.head.names.contains(&placed.name));
+        let outside: BTreeSet<&str> = of_result.flat_map(|placed| placed.form.names()).collect();
+        let summed = self.product.summed.iter().filter(|name| !outside.contains(name.as_str()));
+        summed.map(|name| self.name(name)).collect()
     }
 
     /// `(i + 2 * j <= k + 3)`, with what is subtracted on the right.
