@@ -91,7 +91,7 @@ impl Error {
             Error::Indices { span, tensor, expected } => {
                 Diagnostic::error("E1529", format!("another number of indices than `{tensor}` has"))
                     .label(span, format!("{expected} are expected"))
-                    .hint("a redundancy map has an index for each of the point, then one for each of the target")
+                    .hint("a tensor has as many indices everywhere; a redundancy map has those of a point, then those of its target")
             }
             Error::Fault { span, fault: of } => Diagnostic::error("E1530", fault(&of))
                 .label(span, "no structure with this rule")
@@ -129,7 +129,7 @@ impl Error {
                 Diagnostic::error("E1535", format!("nothing tells the range of `{name}`"))
                     .label(span, format!("the sum over `{name}` has no end"))
                     .hint(format!(
-                        "say its range, e.g. `(0 <= {name} < n)`; a name with a given value stands behind `symbols:`"
+                        "say its range, e.g. `(0 <= {name} < 8)`; a name with a given value stands behind `symbols:`"
                     ))
             }
             Error::Large { span } => Diagnostic::error("E1536", "numbers that are too large, or nested too deeply")

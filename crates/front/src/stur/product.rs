@@ -10,14 +10,15 @@
 //! C(i)  = sum(p, u(p) * (i - p - 1 == 0))
 //! ```
 //!
-//! An index that an equation of another kind tells, with products, quotients or remainders, has no loop: it is *placed*, a value that follows
-//! from others.
+//! An index that an equation tells has no loop if its loop would be the longest: it is *placed*, a value that follows from others.
 //!
 //! ```text
 //! C(i,j) := u(s) * (s = i*(i - 1)/2 + j)                    s placed at ((i - 1) * i) / 2 + j
+//! C(q) := A(i,j) * (q = n*i + j)                            q placed at n*i + j
 //! ```
 
 use lacunar_base::Span;
+use lacunar_notation::Equation;
 
 use super::error::Error;
 use super::extents::{Extents, conditions, eliminate};
@@ -229,31 +230,26 @@ impl Product {
         Ok(true)
     }
 
-    /// Places an index that an equation which is no sum of variables tells; false if there is none.
+    /// Places an index that an equation tells; false if there is none.
     fn place(&mut self, head: &Head) -> Option<bool> {
-        let is_index = |name: &str| {
-            let mut indices = self.reads.iter().flat_map(|read| &read.indices);
-            head.names.iter().any(|own| own == name) || indices.any(|index| index.as_name() == Some(name))
-        };
-        let is_placed = |name: &str| self.placed.iter().any(|placed| placed.name == name);
         let mut found: Option<(usize, String, Form)> = None;
         for (at, Condition { form, sign, .. }) in self.conditions.iter().enumerate() {
-            if *sign != Sign::Equal || form.is_affine() {
+            if *sign != Sign::Equal {
                 continue;
             }
             for name in form.names() {
-                let (factor, rest) = (form.factor(name), form.without(name));
-                let is_told = factor.unsigned_abs() == 1 && !rest.names().contains(name);
-                // A place of the result is told only where nothing else is: it is added to.
-                let is_better = found.as_ref().is_none_or(|(_, known, _)| head.names.contains(known));
-                if is_told && is_index(name) && !is_placed(name) && is_better {
-                    found = Some((at, name.to_string(), rest.times(-factor)?));
+                let is_better = found.as_ref().is_none_or(|(_, known, _)| {
+                    let weight = |name: &str| (self.loop_size(head, name), head.size(name).is_none());
+                    weight(name) > weight(known)
+                });
+                if is_better && self.is_placeable(head, form, name) {
+                    found = Some((at, name.to_string(), form.without(name).times(-form.factor(name))?));
                 }
             }
         }
         let Some((at, name, form)) = found else { return Some(false) };
         let Condition { span, .. } = self.conditions.remove(at);
-        let size = head.size(&name).unwrap_or_else(|| self.size(&name));
+        let size = self.loop_size(head, &name);
         let meaning = |other: &str| (other == name).then(|| form.clone());
         for other in &mut self.conditions {
             other.form = other.form.substituted(&meaning)?;
@@ -261,13 +257,44 @@ impl Product {
         for placed in &mut self.placed {
             placed.form = placed.form.substituted(&meaning)?;
         }
-        let above = Form::constant(size.checked_sub(1)?).plus(&form, -1)?;
-        for inside in [form.clone(), above] {
-            self.conditions.push(Condition { form: inside, sign: Sign::AtLeast, span });
+        // Outside of a dimension, sums lead to nothing; other values are looked up, so that they have to be inside.
+        if !form.is_affine() {
+            let above = Form::constant(size.checked_sub(1)?).plus(&form, -1)?;
+            let inside = [form.clone(), above].map(|form| Condition { form, sign: Sign::AtLeast, span });
+            self.conditions.extend(inside);
         }
         self.summed.retain(|own| *own != name);
         self.placed.push(Placed { name, form, size, span });
         Some(true)
+    }
+
+    /// True if an index can be placed by an equation. Where the longest loop is spared, it had better be: of an equation between two variables,
+    /// or between those of the result, loops make enough as it is.
+    fn is_placeable(&self, head: &Head, form: &Form, name: &str) -> bool {
+        let is_index = |read: &Read| read.indices.iter().any(|index| index.as_name() == Some(name));
+        let is_result = head.names.iter().any(|own| own == name);
+        let (factor, rest) = (form.factor(name), form.without(name));
+        let others = rest.names();
+        let is_known = self.placed.iter().any(|placed| placed.name == name);
+        if factor.unsigned_abs() != 1
+            || others.contains(name)
+            || is_known
+            || !(is_result || self.reads.iter().any(is_index))
+        {
+            return false;
+        }
+        let is_small = |number: i64| number.unsigned_abs() <= Equation::MOST.unsigned_abs();
+        let are_small = is_small(rest.constant) && rest.terms.iter().all(|(_, factor)| is_small(*factor));
+        match rest.is_affine() {
+            false => true,
+            true if !are_small => false,
+            true => !is_result || (others.len() > 1 && self.summed.iter().any(|own| others.contains(own.as_str()))),
+        }
+    }
+
+    /// The number of values of a variable of the rule.
+    fn loop_size(&self, head: &Head, name: &str) -> i64 {
+        head.size(name).unwrap_or_else(|| self.size(name))
     }
 
     /// Leaves out comparisons that hold for all values, and those that are there already.

@@ -8,8 +8,8 @@
 //! C(i) := u(i) + v(p) * (p = i - n)      n = 3, m = 2      C[i] = u[i + 0] + sum(p, v[p] * (p + 3 == i))
 //! ```
 //!
-//! The values of placed indices are a tensor of their own, by which elements are gathered; where an index of the result is placed, elements
-//! are added there.
+//! A placed index is written as the sum that it is. Other values are a tensor of their own, by which elements are gathered. Where an index of
+//! the result is placed, elements are added there.
 //!
 //! ```text
 //! p(s) := A(i,j) * (s = i*j)             s_at[i,j] = (i)*(j)
@@ -30,6 +30,7 @@ use super::meaning::flattened;
 use super::product::{Head, Placed, Product, Read};
 use super::ranges::{Condition, Range, Ranges, Sign};
 use super::{Access, Part, Program, Rule};
+use crate::einsum;
 
 /// Words that would mean something else as the name of a variable.
 const WORDS: &[&str] = &["inf", "true", "false", "size", "wrap", "clamp"];
@@ -175,6 +176,12 @@ impl Writer {
         self.statements.variables.push(variables);
         self.statements.numbers.push(self.statements.count + 1);
         let (plain, scattered): (Vec<_>, Vec<_>) = terms.into_iter().partition(|term| !term.is_scattered());
+        if let ([], [only]) = (plain.as_slice(), scattered.as_slice())
+            && only.is_told()
+        {
+            self.statement(rule, (&head, &only.names), "=", &scattered);
+            return Ok(());
+        }
         if !plain.is_empty() || scattered.is_empty() {
             let names = self.named(&head);
             self.statement(rule, (&head, &names), "=", &plain);
@@ -215,9 +222,13 @@ impl Writer {
         let mut ranges = term.product.ranges.clone();
         ranges.extend(term.head.names.iter().cloned().zip(term.head.sizes.iter().map(|size| Range::of_size(*size))));
         for Placed { name, form, size, span } in &term.product.placed {
+            let value = term.form(form);
+            if form.is_affine() {
+                term.names.insert(name.clone(), value);
+                continue;
+            }
             let names: BTreeSet<&str> = form.names().into_iter().map(|name| term.name(name)).collect();
             let indices = names.into_iter().collect::<Vec<_>>().join(",");
-            let value = term.form(form);
             let (low, high) = form.bounds(&ranges);
             let is_inside = low.is_some_and(|low| low >= 0) && high.is_some_and(|high| high < i128::from(*size));
             let value = match is_inside {
@@ -318,6 +329,20 @@ impl Term<'_> {
     /// True if an index of the result is placed.
     fn is_scattered(&self) -> bool {
         self.product.placed.iter().any(|placed| self.head.names.contains(&placed.name))
+    }
+
+    /// True if the indices of the result tell all variables in them, so that no element is assigned twice.
+    fn is_told(&self) -> bool {
+        let mut forms = Vec::new();
+        for name in &self.head.names {
+            let placed = self.product.placed.iter().find(|placed| placed.name == *name);
+            let form = placed.map_or_else(|| Form::name(name), |placed| placed.form.clone());
+            if !form.is_affine() {
+                return false;
+            }
+            forms.push(form.names().into_iter().map(|name| (name.to_string(), form.factor(name))).collect());
+        }
+        einsum::tells(&forms, &|name| u64::try_from(self.size(name)).ok())
     }
 
     /// The variables that a sum is taken over. Those in the indices of the result have loops without one.
