@@ -10,6 +10,8 @@
 //! formats = { A = "@matrix", x = ["dense", "sv"], y = "dense" }
 //!                                               # `*` in a format: each kind of level besides dense, compressed and singleton;
 //!                                               # `+`: those that hold any entries
+//! structures = { A = ["symmetric", "(i,j): i <= j"] }
+//! unique = ["A"]                                # these are given by their unique elements alone
 //! fill = { A = inf }                            # values of elements that are not stored; 0 where nothing is said
 //! dtypes = { A = "f32" }                        # `f64` where nothing is said; a list is a choice
 //! sizes = { i = 3, j = 4 }                      # of index variables
@@ -29,7 +31,7 @@
 use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, FormatSpec, IndexWidth, LevelKind};
-use lacunar_front::Declarations;
+use lacunar_front::{Declarations, structure};
 use lacunar_notation::{Program, Role, Tensor};
 use num_complex::Complex;
 use serde::Deserialize;
@@ -67,6 +69,12 @@ pub struct Case {
     /// Types of elements.
     #[serde(default)]
     pub dtypes: BTreeMap<String, Choice>,
+    /// What is known of elements: names or rules.
+    #[serde(default)]
+    pub structures: BTreeMap<String, Choice>,
+    /// Structured tensors that are given by their unique elements alone.
+    #[serde(default)]
+    pub unique: Vec<String>,
     /// Fill values.
     #[serde(default)]
     pub fill: BTreeMap<String, Value>,
@@ -162,6 +170,9 @@ impl CaseFile {
         for (tensor, choice) in &case.dtypes {
             axes.push(Axis { of: Of::Type(tensor), words: self.words(choice)? });
         }
+        for (tensor, choice) in &case.structures {
+            axes.push(Axis { of: Of::Structure(tensor), words: self.words(choice)? });
+        }
         if let Some(choice) = &case.schedule {
             axes.push(Axis { of: Of::Schedule, words: self.words(choice)? });
         }
@@ -214,6 +225,8 @@ enum Of<'a> {
     Format(&'a str),
     /// The type of a tensor.
     Type(&'a str),
+    /// The structure of a tensor.
+    Structure(&'a str),
     /// The schedule.
     Schedule,
 }
@@ -234,6 +247,13 @@ impl Case {
                     declarations = declarations.format(tensor, format);
                     tensor
                 }
+                Of::Structure(tensor) => {
+                    let colon = if word.starts_with('(') { "" } else { ":" };
+                    let parsed = structure::parse(&format!("{tensor}{colon}{word}"));
+                    let (_, structure) = parsed.map_err(|found| format!("{tensor}: {}", found.message))?;
+                    declarations = declarations.structure(tensor, structure);
+                    tensor
+                }
                 Of::Schedule => {
                     setup.schedule = vec![word.to_string()];
                     "schedule"
@@ -249,6 +269,7 @@ impl Case {
             let fill = fill(value).ok_or_else(|| format!("{value:?} is no fill value"))?;
             declarations = declarations.fill(name, fill);
         }
+        declarations.unique.extend(self.unique.iter().cloned());
         let program = check(&self.expr, &declarations)?;
         for name in &self.wide {
             let tensor = program.tensors.iter().find(|(_, tensor)| tensor.name == *name);

@@ -4,13 +4,15 @@
 //! of 1000; all operators and functions, literals, conversions, explicit sums, repeated variables (`A(i,i)`), repeated and
 //! transposed operands, terms that lack variables of others, broadcasts, `+=`, and further statements that read results. Each
 //! program has a habit: much of one thing, so that its combinations are met. Formats are those of [`crate::layouts`], some
-//! with index arrays of 64 bits; some are repeated ([`crate::rounds`]); fill values other than 0. Most programs get a schedule ([`crate::schedules`]); some are
+//! with index arrays of 64 bits; some are repeated ([`crate::rounds`]); fill values other than 0, and
+//! some inputs have a structure. Most programs get a schedule ([`crate::schedules`]); some are
 //! compiled strictly, without a search, or in two phases.
 //!
 //! Functions that jump (comparisons, `floor`, `mod`, conversions to integers, ...) or amplify errors are only applied to inputs
 //! and their sums, which are exact, so that rounding alone never makes a difference.
 
 mod habit;
+mod structures;
 
 use fastrand::Rng;
 use lacunar_base::random::Draw;
@@ -25,6 +27,7 @@ use crate::schedules::schedule;
 use crate::setup::Setup;
 use crate::sketch::{Form, Operand, Sketch, Statement, Through, Tree};
 use habit::{Habit, sizes};
+use structures::with_structures;
 
 /// A random program: the first sketch of the seed's that checks, with its instance. `None` if none of many does.
 pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
@@ -42,6 +45,7 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
                 },
                 _ => (sketch, instance),
             };
+            let (sketch, instance) = with_structures(&mut rng, sketch, instance);
             let sketch = Sketch { setup: setup(&mut rng, &instance, &sketch), ..sketch };
             let setup = sketch.setup.clone();
             return Some((sketch, Instance { setup, ..instance }));
@@ -355,7 +359,8 @@ impl Generator<'_> {
         let zeros = self.rng.percent(30) && format.map().is_none();
         let fill = if self.filled && self.rng.percent(40) { Some(self.fill(dtype)) } else { None };
         let indices = Vec::new();
-        let operand = Operand { name, format, dtype, fill, dims, density, zeros, given, indices, below: None };
+        let operand =
+            Operand { name, format, dtype, fill, dims, density, zeros, given, indices, below: None, structure: None };
         self.sketch.tensors.push(operand);
         self.sketch.tensors.len() - 1
     }

@@ -6,12 +6,13 @@ use std::fmt::Write;
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Format};
 use lacunar_front::Declarations;
-use lacunar_notation::{Program, Role};
+use lacunar_notation::{Program, Role, Structure};
 use lacunar_oracle::{Outcome, Question};
 
 use crate::entries::Entries;
 use crate::scalar::Scalar;
 use crate::setup::Setup;
+use crate::structured::structured;
 
 /// A program, how its tensors are stored, and the values given.
 #[derive(Clone, Debug)]
@@ -61,7 +62,13 @@ impl Instance {
         let fill = |name: &str| {
             program.tensors.iter().find(|(_, tensor)| tensor.name == name).map(|(_, tensor)| tensor.fill())
         };
+        let structures: BTreeMap<String, Structure> = program
+            .tensors
+            .iter()
+            .filter_map(|(_, tensor)| Some((tensor.name.clone(), tensor.structure.as_deref()?.clone())))
+            .collect();
         let given = given.into_iter().map(|(name, entries)| {
+            let entries = structures.get(&name).map_or(entries.clone(), |structure| structured(&entries, structure));
             let fill = fill(&name).map_or(entries.fill, Scalar::from);
             (name, entries.with_fill(fill))
         });
@@ -95,6 +102,15 @@ impl Instance {
         let _ = writeln!(text, "sizes = {{ {} }}", table(sized.collect()));
         if !fills.is_empty() {
             let _ = writeln!(text, "fill = {{ {} }}", table(fills));
+        }
+        let structures = self.declarations.structures.iter();
+        let structures: Vec<String> = structures.map(|(name, spec)| format!("{name} = \"{spec}\"")).collect();
+        if !structures.is_empty() {
+            let _ = writeln!(text, "structures = {{ {} }}", table(structures));
+        }
+        let unique: Vec<String> = self.declarations.unique.iter().map(|name| format!("\"{name}\"")).collect();
+        if !unique.is_empty() {
+            let _ = writeln!(text, "unique = [{}]", table(unique));
         }
         text += &self.setup.to_case_text();
         for (name, entries) in &self.given {

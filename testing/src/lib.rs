@@ -28,5 +28,6 @@ pub mod setup;
 pub mod shrink;
 pub mod sketch;
 pub mod soak;
+pub mod structured;
 pub mod suite;
 pub mod tally;

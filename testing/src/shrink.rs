@@ -113,6 +113,12 @@ fn cuts(sketch: &Sketch) -> Vec<Sketch> {
                 with(&|t| t.indices[dimension] = Some(simpler));
             }
         }
+        if let Some((text, is_unique)) = &tensor.structure {
+            with(&|t| t.structure = None);
+            if *is_unique {
+                with(&|t| t.structure = Some((text.clone(), false)));
+            }
+        }
         if tensor.zeros {
             with(&|t| t.zeros = false);
         }

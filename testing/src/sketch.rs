@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use lacunar_formats::{DType, Format, Scalar};
-use lacunar_front::Declarations;
+use lacunar_front::{Declarations, structure};
 use lacunar_notation::{BinaryFn, Function, Monoid, Operator, Rule, UnaryFn};
 
 use crate::data;
@@ -55,6 +55,8 @@ pub struct Operand {
     pub indices: Vec<Option<Form>>,
     /// The size of the dimension that its values are coordinates of, if they are.
     pub below: Option<u64>,
+    /// The structure of a given one, as it stands behind its name; true if its unique elements alone are given.
+    pub structure: Option<(String, bool)>,
 }
 
 /// An index: a variable, or an element that it is the index of, times a factor, perhaps another variable, and a number.
@@ -280,6 +282,12 @@ impl Sketch {
             }
             if let Some(fill) = tensor.fill {
                 declarations = declarations.fill(&tensor.name, fill);
+            }
+            if let Some((text, is_unique)) = &tensor.structure {
+                let parsed = structure::parse(&format!("{}{text}", tensor.name));
+                let (_, spec) = parsed.map_err(|found| found.message)?;
+                declarations = declarations.structure(&tensor.name, spec);
+                declarations.unique.extend(is_unique.then(|| tensor.name.clone()));
             }
             if tensor.given {
                 let seed = self.seed.wrapping_add(place as u64);

@@ -10,7 +10,7 @@
 //! refused     a refusal marks one command, at which the schedule is refused without those behind it, too
 //! ```
 //!
-//! A run takes another sample every day, and everything with `LACUNAR_ALL`.
+//! A run takes another sample every day, and everything with `LACUNAR_ALL`; `LACUNAR_INSTANCE` leaves those with a text in their id.
 
 mod engines;
 
@@ -84,7 +84,8 @@ fn main() -> ExitCode {
 fn all() -> Result<Vec<Instance>, String> {
     let mut all = corpus_instances()?;
     all.extend(random_instances(today() * 1_000_000, RANDOM));
-    all.retain(|instance| instance.setup.refused.is_none());
+    let wanted = std::env::var("LACUNAR_INSTANCE").unwrap_or_default();
+    all.retain(|instance| instance.setup.refused.is_none() && instance.id.contains(&wanted));
     Ok(all)
 }
 
@@ -169,11 +170,21 @@ fn concrete(instance: &Instance, _: &Suite) -> Result<(), String> {
         let options = Options { backend: Backend::Interpreter, strict: instance.setup.strict, ..Options::new() };
         let options = Options { grain: Some(1), tuned: false, ..options };
         let again = Kernel::compile(&printed, &options.emit("imp"));
-        // A loop that belongs to a variable and to another name of it is not read; nor are positions under a workspace.
+        // A loop that belongs to a variable and to another name of it is not read; nor are positions under a workspace, and results that
+        // are combined with at several places.
         let names = kernel.provenance.relations.iter().any(|relation| matches!(relation, Relation::Rename { .. }));
+        let mut places = Vec::new();
+        kernel.stmt.visit_assigns(&mut |assign| {
+            if kernel.tensors[assign.lhs.tensor].role == Role::Result && !places.contains(&&assign.lhs.vars) {
+                places.push(&assign.lhs.vars);
+            }
+        });
+        let several = places.len() > 1;
         let is_refused = |error: &Error| {
             matches!(error, Error::Program { diagnostics, .. }
-                if diagnostics.iter().all(|found| (names && found.code == "E1402") || found.code == "E1207"))
+            if diagnostics.iter().all(|found| {
+                (names && found.code == "E1402") || (several && found.code == "E1407") || found.code == "E1207"
+            }))
         };
         if again.as_ref().is_err_and(is_refused) {
             continue;

@@ -150,7 +150,8 @@ pub struct ProgramArgs {
     #[arg(short = 's', value_name = "SCHEDULE|@FILE")]
     pub schedules: Vec<String>,
 
-    /// Structure of a tensor (not available yet)
+    /// Structure of a tensor: a name (symmetric, lower, banded(1,2), ...), or a rule over dimensions ('A(i,j): i <= j'); given files are
+    /// compared with it, and what is known of elements is not computed again
     #[arg(short = 'p', value_name = "NAME:STRUCTURE")]
     pub structures: Vec<String>,
 
@@ -297,6 +298,9 @@ pub struct PlotArgs {
     /// Show what this format stores besides the entries, such as blocks and diagonals: csr 'bcsr(4,4)' dia ..
     #[arg(short = 'f', value_name = "FORMAT")]
     pub format: Option<String>,
+    /// Show which entries follow from others by this structure, in a second color: A:symmetric 'A:banded(2,1)' 'A(i,j): A(j,i) = -A(i,j)' ..
+    #[arg(short = 'p', value_name = "NAME:STRUCTURE")]
+    pub structure: Option<String>,
     /// Heading; the name of the file unless given
     #[arg(long)]
     pub title: Option<String>,

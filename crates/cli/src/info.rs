@@ -3,9 +3,10 @@
 //! ```text
 //! stiffness.mtx: matrix 5 x 5, 13 entries (9 in the file, symmetric), f64
 //! density 52%, diagonal 5 of 5, bandwidth 1 below, 1 above, pattern symmetric
+//! structure -p A:symmetric, -p 'A:banded(1,1)'
 //! ```
 
-use lacunar::{Coo, DynTensor, Format, IndexWidth, Options};
+use lacunar::{Coo, DynTensor, Format, FoundStructure, IndexWidth, Options, Structured};
 use lacunar_base::amounts::bytes_text;
 use lacunar_runtime::io::{self, Compression, Data, FieldKind, FileFormat, Metadata, Symmetry};
 use lacunar_runtime::lists::Lists;
@@ -39,6 +40,9 @@ struct Info {
     matrix: Option<Matrix>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     modes: Vec<Mode>,
+    /// The structures of the elements.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    structures: Vec<Found>,
     /// Bytes in each named format.
     memory: Vec<Memory>,
     /// Formats that may suit a matrix, the best first.
@@ -70,6 +74,17 @@ struct Lengths {
     median: u64,
     mean: f64,
     max: u64,
+}
+
+/// A structure of the elements.
+#[derive(Debug, Serialize)]
+struct Found {
+    name: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    arguments: Vec<i64>,
+    /// The value of `-p`, for a tensor `A`.
+    flag: String,
+    meaning: &'static str,
 }
 
 /// The description of one dimension of a tensor.
@@ -138,6 +153,7 @@ fn describe(file: String, data: Data, metadata: Metadata, measured: bool) -> Res
         }
         outermost = modes[0].slices;
     }
+    let structures = rows_first.structures().map_err(lacunar::Error::from)?.into_iter().map(Found::of).collect();
     let memory = memory(&dims, nnz, outermost, &rows_first, matrix.as_ref(), dtype.size() as u128);
     Ok(Info {
         file,
@@ -152,6 +168,7 @@ fn describe(file: String, data: Data, metadata: Metadata, measured: bool) -> Res
         dims,
         matrix,
         modes,
+        structures,
         memory,
         recommended: recommended.as_ref().map_or_else(Vec::new, Recommendation::formats),
         recommendation: recommended.as_ref().map_or_else(Vec::new, Recommendation::text),
@@ -246,6 +263,18 @@ fn memory(dims: &[u64], nnz: u64, slices: u64, csf: &DynTensor, matrix: Option<&
     list
 }
 
+impl Found {
+    fn of(found: FoundStructure) -> Found {
+        let flag = format!("A:{found}");
+        Found { name: found.named.name, arguments: found.arguments, flag, meaning: found.named.meaning }
+    }
+
+    /// The value of `-p`, as a shell takes it.
+    fn quoted(&self) -> String {
+        if self.arguments.is_empty() { self.flag.clone() } else { format!("'{}'", self.flag) }
+    }
+}
+
 impl Info {
     fn text(&self) -> String {
         let mut lines = vec![format!(
@@ -279,6 +308,10 @@ impl Info {
         }
         for (place, Mode { size, slices, fibers }) in self.modes.iter().enumerate() {
             lines.push(format!("mode {place}      size {size}, {slices} coordinates used, {fibers} fibers along it"));
+        }
+        let width = self.structures.iter().map(|found| found.quoted().len()).max().unwrap_or(0);
+        for found in &self.structures {
+            lines.push(format!("structure   -p {:<width$}  {}", found.quoted(), found.meaning));
         }
         for Memory { format, bytes } in &self.memory {
             let bytes = u64::try_from(*bytes).map_or_else(|_| "too large".to_string(), bytes_text);

@@ -10,7 +10,7 @@ use lacunar::{Choice, DType, Diagnostic, DynTensor, Format, FormatSpec, Needs, O
 use lacunar_front::Declarations;
 use lacunar_front::einsum::Ast;
 use lacunar_front::options::Scalar;
-use lacunar_notation as notation;
+use lacunar_notation::{self as notation, Structure};
 use lacunar_runtime::Buffer;
 use lacunar_runtime::io::{self, Data, Integers, PatternValues, ReadOptions};
 use lacunar_runtime::random::{Generator, generate};
@@ -31,6 +31,8 @@ pub struct Input {
     pub origin: String,
     /// How its format was chosen, if it is declared `auto`.
     pub choice: Option<Choice>,
+    /// The structure from whose unique elements, which are stored alone, all others follow.
+    pub unique_of: Option<Structure>,
 }
 
 impl Input {
@@ -65,7 +67,7 @@ pub fn load(ast: &Ast, request: &Request, progress: bool, times: &mut LoadTimes)
             Origin::Value(scalar) => (wanted.scalar(*scalar)?, "given".to_string()),
             Origin::Generated(_) => continue,
         };
-        inputs.push(Input { name: name.clone(), tensor, origin, choice: None });
+        inputs.push(Input { name: name.clone(), tensor, origin, choice: None, unique_of: None });
     }
     Ok(inputs)
 }
@@ -105,7 +107,7 @@ pub fn make(
             None => generate(kind, dims, declared.dtype, &format, seed)?,
         };
         times.pack += start.elapsed();
-        inputs.push(Input { name: name.clone(), tensor, origin: kind.to_string(), choice: None });
+        inputs.push(Input { name: name.clone(), tensor, origin: kind.to_string(), choice: None, unique_of: None });
     }
     if missing.is_empty() { Ok(inputs) } else { Err(program.mistakes(missing)) }
 }

@@ -30,6 +30,7 @@ mod report;
 pub mod request;
 mod run;
 mod sample;
+mod structured;
 mod tune;
 
 use std::ffi::OsString;

@@ -1,4 +1,5 @@
-//! `lacunar plot`: a picture of where the entries of the tensor in a file are, and of what a format stores besides.
+//! `lacunar plot`: a picture of where the entries of the tensor in a file are, of which of them follow from others by a structure, and of
+//! what a format stores besides.
 
 use lacunar::{Category, Diagnostic};
 use lacunar_base::Span;
@@ -8,7 +9,7 @@ use crate::args::PlotArgs;
 use crate::convert;
 use crate::failure::Failure;
 use crate::output;
-use crate::plot::{PlotOptions, SCALE, Slices, Stored, spy};
+use crate::plot::{Derived, PlotOptions, SCALE, Slices, Stored, spy};
 
 /// Draws a file. Of an array, the places that are not zero are drawn.
 ///
@@ -32,6 +33,8 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
         Some(format) => Some(Stored::of(convert::stored(Data::Coordinate(coo.clone()), format)?.tensor)?),
         None => None,
     };
+    let file = args.file.display().to_string();
+    let derived = args.structure.as_ref().map(|value| Derived::of(&coo, value, &file)).transpose()?;
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();
     let options = PlotOptions {
         title: args.title.clone().unwrap_or_else(|| name.into_owned()),
@@ -40,7 +43,7 @@ pub fn plot(args: &PlotArgs) -> Result<(), Failure> {
         slices: if args.at.is_empty() { Slices::Runs(args.runs) } else { Slices::At(args.at.clone()) },
     };
     let wrong = |message: String| Failure::plain(Diagnostic::error("E1016", message));
-    let drawing = spy(&coo, stored.as_ref(), &options).map_err(|error| wrong(error.to_string()))?;
+    let drawing = spy(&coo, stored.as_ref(), derived.as_ref(), &options).map_err(|error| wrong(error.to_string()))?;
     let picture = match vector {
         true => drawing.to_svg().into_bytes(),
         false => drawing.to_png(SCALE).map_err(|error| wrong(error.to_string()))?,

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::inputs::{self, Input, LoadTimes};
 use crate::program::Program;
 use crate::request::{Origin, Request};
+use crate::structured;
 
 /// Tells if inputs are made up: needed to run, not to compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         }
         read.extend(made);
     }
+    structured::apply(program, (&request, values), &mut declarations, &mut read)?;
     let mut options = Options {
         declarations,
         backend: request.backend,
@@ -98,6 +100,8 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         strict: args.strict,
         tuned: !args.no_tuned,
         reuse: !args.no_cache,
+        // They have been compared.
+        structures_hold: true,
         emit: request.stages.iter().map(|stage| stage.0.to_string()).collect(),
         ..Options::default()
     };
@@ -134,7 +138,7 @@ fn check_early(program: &Program, declarations: &Declarations) -> Result<(), Fai
 }
 
 /// Declares the facts that an input tells of itself.
-fn declare(declarations: &mut Declarations, input: &Input) {
+pub(crate) fn declare(declarations: &mut Declarations, input: &Input) {
     let options = Options { declarations: std::mem::take(declarations), ..Options::default() };
     *declarations = options.tensor(&input.name, &input.tensor).declarations;
 }

@@ -124,11 +124,13 @@ impl Request {
             request.give("-g", value, name, Origin::Generated(generator(kind)))?;
         }
         for value in &args.structures {
-            structure::parse(value).map_err(in_flag("-p", value))?;
-        }
-        if let Some(value) = args.structures.first() {
-            let diagnostic = not_yet("structures are").label(Span::new(0, value.len()), "a structure");
-            return Err(Failure::text(value, "-p", diagnostic.hint("leave `-p` away: all that is stored is computed")));
+            let (name, spec) = structure::parse(value).map_err(in_flag("-p", value))?;
+            if request.declarations.structures.insert(name.clone(), spec).is_some() {
+                let diagnostic = Diagnostic::error("E1513", format!("two structures are declared for `{name}`"))
+                    .label(Span::new(0, value.len()), "the second one")
+                    .hint("write one rule with several parts: `-p 'A(i,j): i <= j; j <= i + 2'`");
+                return Err(Failure::text(value, "-p", diagnostic));
+            }
         }
         request.stages = stages(&args.emit)?;
         Ok(request)

@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
-use lacunar::{DynTensor, Kernel, Run};
+use lacunar::{Backend, DynTensor, Kernel, Options, Run};
 
 use crate::args::ProgramArgs;
+use crate::check::Verdict;
 use crate::failure::Failure;
-use crate::inputs::tensor_of;
+use crate::inputs::{Input, tensor_of};
 use crate::measure::ms;
 use crate::prepare::{Prepared, Values, prepare};
 use crate::program::Program;
@@ -67,7 +68,7 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
         shown.print("", &outcome.text()?)?;
     }
     let verdict = match args.check {
-        true => Some(check::check(kernel, (&program.text, &options.declarations), &given, &all, args.seed)?),
+        true => Some(checked((program, kernel), &options, inputs, &all, args.seed)?),
         false => None,
     };
     outcome.verdict = verdict.as_ref();
@@ -85,6 +86,29 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Compares results with what the program means, of whole inputs, whatever is known of their structures.
+fn checked(
+    (program, kernel): (&Program, &Kernel),
+    options: &Options,
+    inputs: &[Input],
+    results: &[(String, DynTensor)],
+    seed: u64,
+) -> Result<Verdict, Failure> {
+    if options.declarations.structures.is_empty() {
+        let given: Vec<(&str, &DynTensor)> = inputs.iter().map(|input| (input.name.as_str(), &input.tensor)).collect();
+        return check::check(kernel, (&program.text, &options.declarations), &given, results, seed);
+    }
+    let mut plain = Options { backend: Backend::Interpreter, emit: Vec::new(), ..options.clone() };
+    plain.declarations.structures.clear();
+    plain.declarations.unique.clear();
+    let kernel = Kernel::compile(&program.text, &plain).map_err(Failure::Library)?;
+    let wholes = inputs.iter().map(Input::completed).collect::<Result<Vec<_>, Failure>>()?;
+    let given = inputs.iter().zip(&wholes);
+    let given: Vec<(&str, &DynTensor)> =
+        given.map(|(input, whole)| (input.name.as_str(), whole.as_ref().unwrap_or(&input.tensor))).collect();
+    check::check(&kernel, (&program.text, &plain.declarations), &given, results, seed)
 }
 
 /// The streams to which the texts about a run go.

@@ -42,6 +42,7 @@ use crate::comparisons::Patterns;
 use crate::functions::{self, Constants};
 use crate::operators::{is_annihilated, left_alone, of_operator, set_rests, with_rests};
 use crate::reduction::make_explicit;
+use crate::structure::confined;
 
 /// The value of an expression where all its operands are absent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -429,7 +430,13 @@ pub fn infer_fills(program: &mut Program) {
         let rhs = filled_outside(&program.tensors, rhs);
         let statement = program.statements[place].clone();
         let rhs = filled_between(program, &statement, rhs);
-        let rhs = if program.loops.is_empty() { patterns.in_place_of_factors(program, rhs) } else { rhs };
+        let rhs = match program.loops.is_empty() {
+            true => {
+                let rhs = patterns.in_place_of_factors(program, rhs);
+                confined(program, &mut patterns, &statement, rhs)
+            }
+            false => rhs,
+        };
         program.statements[place].rhs = with_rests(&program.tensors, rhs);
         let statement = &program.statements[place];
         let result = &program.tensors[statement.lhs.tensor];

@@ -12,9 +12,12 @@
 //! Other comparisons stay what they are, values: those of other numbers, `!=`, which holds almost everywhere, and those that are added or
 //! choose, which leave nothing out: a merge of their intervals would have a case for every combination.
 //!
+//! [Structures](crate::structure) of tensors leave parts out by patterns too.
+//!
 //! On entry: an expression of a program in which elements outside of their tensors have their fill values. On exit: the same, with a
 //! tensor for each pattern. Paper: Ghorbani et al. 2023, §4.1.
 
+use lacunar_base::Span;
 use lacunar_formats::DType;
 use lacunar_notation::{
     Access, BinaryFn, Equation, Expr, ExprKind, Indicator, Inequality, Literal, Program, Role, UnaryFn, VarId,
@@ -43,34 +46,40 @@ impl Patterns {
         match &factor.kind {
             ExprKind::Cast(a) => Some(self.in_place_of(program, a)?.cast(factor.dtype)),
             ExprKind::Binary(function, a, b) => {
-                let (indicator, vars) = indicator(program, *function, a, b)?;
-                let access = self.access(program, indicator, vars, factor);
-                let element = Expr { kind: ExprKind::Access(access), dtype: DType::Pattern, span: factor.span };
-                Some(element.cast(factor.dtype))
+                let (sum, is_equation) = compared(program, *function, a, b)?;
+                self.where_sum(program, sum, is_equation, factor)
             }
             _ => None,
         }
     }
 
+    /// The pattern of the points at which a sum is 0, if that is to be an equation, or else at least 0; as a factor of an expression of
+    /// this type and place. `None` for a sum without variables, or with numbers that are too large.
+    pub fn where_sum(&mut self, program: &mut Program, sum: Sum, is_equation: bool, like: &Expr) -> Option<Expr> {
+        let (indicator, vars) = indicator(sum, is_equation)?;
+        let access = self.access(program, indicator, vars, like.span);
+        let element = Expr { kind: ExprKind::Access(access), dtype: DType::Pattern, span: like.span };
+        Some(element.cast(like.dtype))
+    }
+
     /// The access of a pattern: of that which is there, or of a new one.
-    fn access(&mut self, program: &mut Program, indicator: Indicator, vars: Vec<VarId>, expr: &Expr) -> Access {
+    fn access(&mut self, program: &mut Program, indicator: Indicator, vars: Vec<VarId>, span: Span) -> Access {
         let is_same = |(own, access): &&(Indicator, Access)| *own == indicator && access.vars == vars;
         if let Some((_, known)) = self.made.iter().find(is_same) {
-            return Access { span: expr.span, ..known.clone() };
+            return Access { span, ..known.clone() };
         }
         let dims = vars.iter().map(|var| program.vars[*var].size).collect();
         let names: Vec<&str> = vars.iter().map(|var| program.vars[*var].name.as_str()).collect();
         let name = free_name(&program.tensors, &format!("{}_within", names.join("_")));
-        let tensor = program.tensors.push(indicator.clone().tensor(name, dims, expr.span));
-        let access = Access { tensor, vars, span: expr.span };
+        let tensor = program.tensors.push(indicator.clone().tensor(name, dims, span));
+        let access = Access { tensor, vars, span };
         self.made.push((indicator, access.clone()));
         access
     }
 }
 
-/// The pattern that a comparison is, and its variables.
-fn indicator(program: &Program, function: BinaryFn, a: &Expr, b: &Expr) -> Option<(Indicator, Vec<VarId>)> {
-    // The sum that is at least 0, or 0.
+/// The sum that a comparison says to be 0, or at least 0; true for the first.
+fn compared(program: &Program, function: BinaryFn, a: &Expr, b: &Expr) -> Option<(Sum, bool)> {
     let (mut sum, less) = match function {
         BinaryFn::Le | BinaryFn::Lt => (Sum::of(program, b)?, Sum::of(program, a)?),
         BinaryFn::Ge | BinaryFn::Gt | BinaryFn::Eq => (Sum::of(program, a)?, Sum::of(program, b)?),
@@ -80,13 +89,17 @@ fn indicator(program: &Program, function: BinaryFn, a: &Expr, b: &Expr) -> Optio
     if matches!(function, BinaryFn::Lt | BinaryFn::Gt) {
         sum.constant = sum.constant.checked_sub(1)?;
     }
+    Some((sum, function == BinaryFn::Eq))
+}
+
+/// The pattern of the points at which a sum is 0, or at least 0, and its variables.
+fn indicator(mut sum: Sum, is_equation: bool) -> Option<(Indicator, Vec<VarId>)> {
     sum.terms.retain(|(_, factor)| *factor != 0);
     let divisor = sum.terms.iter().map(|(_, factor)| factor.checked_abs()).try_fold(0, |a, b| Some(gcd(a, b?)))?;
     let (vars, mut factors): (Vec<VarId>, Vec<i64>) = sum.terms.into_iter().unzip();
     if divisor == 0 {
         return None;
     }
-    let is_equation = function == BinaryFn::Eq;
     let mut constant = sum.constant;
     // An equation that no integers solve stays as it is.
     if !is_equation || constant % divisor == 0 {
@@ -107,12 +120,23 @@ fn indicator(program: &Program, function: BinaryFn, a: &Expr, b: &Expr) -> Optio
 
 /// A sum of variables times numbers, and a number.
 #[derive(Default)]
-struct Sum {
+pub(crate) struct Sum {
     terms: Vec<(VarId, i64)>,
     constant: i64,
 }
 
 impl Sum {
+    /// A number.
+    pub fn number(constant: i64) -> Sum {
+        Sum { terms: Vec::new(), constant }
+    }
+
+    /// Adds a number. `None` if the sum does not fit.
+    pub fn add_number(&mut self, number: i64) -> Option<()> {
+        self.constant = self.constant.checked_add(number)?;
+        Some(())
+    }
+
     /// The sum that an expression is, if it is one.
     fn of(program: &Program, expr: &Expr) -> Option<Sum> {
         let mut sum = Sum::default();
@@ -123,7 +147,7 @@ impl Sum {
         match &expr.kind {
             ExprKind::Literal(Literal::Int(value)) => {
                 let product = i64::try_from(*value).ok()?.checked_mul(factor)?;
-                self.constant = self.constant.checked_add(product)?;
+                self.add_number(product)?;
             }
             ExprKind::Access(access) if program.tensors[access.tensor].role == Role::Index => {
                 self.add_term(*access.vars.first()?, factor)?;
@@ -150,7 +174,8 @@ impl Sum {
         Some(())
     }
 
-    fn add_term(&mut self, var: VarId, factor: i64) -> Option<()> {
+    /// Adds a variable times a number. `None` if a number does not fit.
+    pub fn add_term(&mut self, var: VarId, factor: i64) -> Option<()> {
         match self.terms.iter_mut().find(|(own, _)| *own == var) {
             Some((_, own)) => *own = own.checked_add(factor)?,
             None => self.terms.push((var, factor)),

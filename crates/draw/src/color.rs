@@ -78,6 +78,18 @@ pub fn ramp(t: f64) -> Color {
     Color { rgb: [mix(0), mix(1), mix(2)] }
 }
 
+/// The ends of the warm ramp: orange beside the greens and purples of [`ramp`], which color-blind readers tell from them.
+const WARM: [[u8; 3]; 2] = [[0xfd, 0xbe, 0x78], [0xc2, 0x4e, 0x00]];
+
+/// The color at `t` of a ramp from light to dark orange. Values outside are taken as the nearer end.
+pub fn warm_ramp(t: f64) -> Color {
+    let part = t.clamp(0.0, 1.0);
+    let [light, dark] = WARM;
+    let mix =
+        |channel: usize| (f64::from(light[channel]) * (1.0 - part) + f64::from(dark[channel]) * part).round() as u8;
+    Color { rgb: [mix(0), mix(1), mix(2)] }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +101,17 @@ mod tests {
         assert!(steps.windows(2).all(|pair| pair[0] >= pair[1]), "{steps:?}");
         assert_eq!(ramp(7.0), ramp(1.0));
         assert_eq!(ramp(f64::NAN).rgb.len(), 3);
+    }
+
+    #[test]
+    fn warm_ramp_darkens_and_is_no_color_of_the_other() {
+        let light = |color: Color| color.rgb.iter().map(|&c| u32::from(c)).sum::<u32>();
+        let steps: Vec<Color> = (0..=20).map(|k| warm_ramp(f64::from(k) / 20.0)).collect();
+        assert!(steps.windows(2).all(|pair| light(pair[0]) >= light(pair[1])), "{steps:?}");
+        // Red is the strongest here, and the weakest or next to it there.
+        let reddest = |color: Color| color.rgb[0] > color.rgb[1].max(color.rgb[2]);
+        assert!(steps.iter().all(|&color| reddest(color)));
+        assert!((0..=20).all(|k| !reddest(ramp(f64::from(k) / 20.0))));
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod svg;
 pub mod ticks;
 pub mod words;
 
-pub use color::{Color, ramp};
+pub use color::{Color, ramp, warm_ramp};
 pub use drawing::{Anchor, Cells, Drawing, Item, Path, Segment, Stroke, Text};
 pub use font::Weight;
 pub use marker::Marker;

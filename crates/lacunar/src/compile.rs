@@ -12,6 +12,7 @@ use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::algebra::{infer_fills, selected, with_pruned_mask};
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
+use lacunar_compiler::structure;
 use lacunar_formats::{DType, IndexWidth};
 use lacunar_front::Language;
 use lacunar_front::stur::translate;
@@ -28,6 +29,7 @@ use crate::generate::{CodeOptions, Wanted, generate};
 use crate::machine::machine;
 use crate::options::Options;
 use crate::store::{self, Tuned};
+use crate::structure::Givens;
 
 /// A back end, which turns the imperative IR into something that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,8 +66,9 @@ pub struct Stage(pub &'static str);
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Stage; 13] = [
+    pub const ALL: [Stage; 14] = [
         Stage("program"),
+        Stage("structure"),
         Stage("notation"),
         Stage("schedule"),
         Stage("concrete"),
@@ -193,6 +196,8 @@ pub(crate) struct Compiled {
     pub trace: Trace,
     /// The machine that it is for.
     pub machine: Arc<Machine>,
+    /// How structured tensors are given.
+    pub givens: Givens,
 }
 
 /// A schedule that is chosen neither by the user nor by the planner.
@@ -223,6 +228,11 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     let scheduling = |diagnostics| Error::Schedule { source_text: options.schedule.to_string(), diagnostics };
     let schedules = trace.time("check", || check_schedule(options.schedule.text(), &program)).map_err(scheduling)?;
     fit_widths(&mut program);
+    let unique: Vec<TensorId> = program.tensors.handles().filter(|id| program.tensors[*id].is_unique).collect();
+    structure::check(&program).map_err(fault)?;
+    trace.print("structure", || structures(&program));
+    structure::settle(&mut program);
+    let completed = unique.into_iter().filter(|id| !program.tensors[*id].is_unique).collect();
     infer_fills(&mut program);
     program.verify().map_err(|what| fault(Diagnostic::internal(format!("the program is not well-formed: {what}"))))?;
     if options.phase != Phase::Fused && !program.is_sequence() {
@@ -297,7 +307,23 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             steps.push(Step { statement: number, plan, interface, function, phase, lowering, code });
         }
     }
-    Ok(Compiled { program, steps, trace, machine })
+    let givens = Givens { hold: options.structures_hold, completed };
+    Ok(Compiled { program, steps, trace, machine, givens })
+}
+
+/// What is known of a program's tensors: declared, or inferred of a statement's result.
+fn structures(program: &Program) -> String {
+    let declared = program.tensors.iter().filter_map(|(_, tensor)| Some((tensor, tensor.structure.as_deref()?)));
+    let mut text: String =
+        declared.map(|(tensor, structure)| format!("{}: declared\n{structure}\n", tensor.name)).collect();
+    for (target, inferred) in structure::results(program) {
+        let name = &program.tensors[target].name;
+        text += &match inferred {
+            Some(structure) => format!("{name}: inferred\n{structure}\n"),
+            None => format!("{name}: unknown\n"),
+        };
+    }
+    text
 }
 
 /// The note on the loops of a function that end before their last iteration.

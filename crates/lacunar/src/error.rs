@@ -9,6 +9,8 @@ use lacunar_runtime::abi::KernelStatus;
 use lacunar_runtime::io::IoError;
 use thiserror::Error as ThisError;
 
+use crate::structure::StructureError;
+
 /// Why something could not be compiled or run.
 ///
 /// [`Debug`](fmt::Debug) shows what [`Error::report`] does, with the place in the program, so that a `main` which returns an
@@ -47,6 +49,14 @@ pub enum Error {
     /// A tensor that can't be stored as asked.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// A tensor that does not have a structure.
+    #[error("{}{error}", .tensor.as_ref().map_or_else(String::new, |name| format!("`{name}` does not have its structure: ")))]
+    Structure {
+        /// Its name, if it is a program's.
+        tensor: Option<String>,
+        /// The reason.
+        error: StructureError,
+    },
     /// A kernel that stopped.
     #[error(transparent)]
     Kernel(#[from] KernelStatus),
@@ -96,6 +106,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error of a program's tensor that does not have its structure.
+    pub fn structure(tensor: &str, error: StructureError) -> Error {
+        match error {
+            StructureError::Storage(error) => Error::Storage(error),
+            error => Error::Structure { tensor: Some(tensor.to_string()), error },
+        }
+    }
+
     /// An error in a program.
     pub fn program(source: &str, diagnostics: Vec<Diagnostic>) -> Error {
         Error::Program { source_text: source.to_string(), diagnostics }
@@ -107,12 +125,14 @@ impl Error {
             Error::Program { diagnostics, .. } | Error::Schedule { diagnostics, .. } => {
                 diagnostics.first().map_or(Category::Internal, |diagnostic| diagnostic.category)
             }
-            Error::Io(_) | Error::OutOfRange { .. } => Category::File,
+            Error::Io(_) | Error::OutOfRange { .. } | Error::Structure { error: StructureError::Element(_), .. } => {
+                Category::File
+            }
             Error::Storage(StorageError::Alloc(_) | StorageError::Overflow { .. } | StorageError::Width { .. }) => {
                 Category::Memory
             }
             Error::Format(_) | Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
-            Error::Machine { .. } | Error::Foreign { .. } => Category::User,
+            Error::Machine { .. } | Error::Foreign { .. } | Error::Structure { .. } => Category::User,
             Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) | Error::Full { .. } => {
                 Category::Memory
             }
@@ -144,6 +164,9 @@ impl Error {
             Error::Foreign { .. } => Some("E1305"),
             Error::Backend(_) => Some("E1306"),
             Error::OutOfRange { .. } => Some("E1307"),
+            Error::Structure { error: StructureError::Element(_), .. } => Some("E1308"),
+            Error::Structure { error: StructureError::TooHard, .. } => Some("E1509"),
+            Error::Structure { .. } => Some("E1309"),
             Error::Storage(StorageError::Order { .. }) | Error::Format(FormatError::Order { .. }) => Some("E0401"),
             Error::Format(FormatError::Unknown(_) | FormatError::Trailing(_)) => Some("E0402"),
             Error::Format(FormatError::Letter(..)) => Some("E0403"),
@@ -179,6 +202,15 @@ impl Error {
                 Some(code) => format!("error[{code}]: {other}\n"),
                 None => format!("error: {other}\n"),
             },
+        }
+    }
+}
+
+impl From<StructureError> for Error {
+    fn from(error: StructureError) -> Error {
+        match error {
+            StructureError::Storage(error) => Error::Storage(error),
+            error => Error::Structure { tensor: None, error },
         }
     }
 }

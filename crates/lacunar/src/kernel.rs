@@ -191,7 +191,10 @@ impl Kernel {
 
     /// Runs the program on its tensors by handle; what it prints goes to `out`.
     pub(crate) fn evaluate(&self, slots: &mut [Slot<'_>], out: &mut dyn Write) -> Result<Times, Error> {
-        let mut run = || run(self.program(), self.steps(), self.phase, slots, out);
+        let mut run = || {
+            self.compiled.givens.prepare(self.program(), slots)?;
+            run(self.program(), self.steps(), self.phase, slots, out)
+        };
         match self.threads {
             Some(threads) => pool::with_threads(threads, run),
             None => run(),

@@ -20,6 +20,7 @@
 //! - [`Kernel::ship`] makes objects, libraries and C for other programs.
 //! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without. A [`Builder`] makes one of entries.
 //! - An [`Operator`] is a function of one's own, made of a closure; [`check_algebra`] tries what is claimed of operators.
+//! - [`Structured`] says which elements of a tensor follow from others, or are 0.
 //! - [`Operand`] is implemented by the types that expressions take, [`FromResult`] by those that their results become.
 //!
 //! `docs/rust.md` leads through the crate, `docs/language.md` through the language of expressions.
@@ -59,6 +60,7 @@ mod schedule;
 mod ship;
 mod signature;
 mod store;
+mod structure;
 mod tensor;
 mod tune;
 
@@ -96,6 +98,7 @@ pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};
 pub use signature::{Parameter, ShippedStatus, ShippedTensor, Signature};
+pub use structure::{Contradiction, FoundStructure, StructureError, Structured};
 pub use tensor::{Builder, Entries, Ranges, Tensor};
 pub use tune::{Effort, Measured, Progress, Proposal, Refused, TunedStatement, Tuning, median, tune, tune_among};
 
@@ -104,7 +107,7 @@ pub use tune::{Effort, Measured, Progress, Proposal, Refused, TunedStatement, Tu
 pub mod inside {
     pub use {
         lacunar_base as base, lacunar_compiler as compiler, lacunar_formats as formats, lacunar_front as front,
-        lacunar_imp as imp, lacunar_notation as notation, lacunar_runtime as runtime,
+        lacunar_imp as imp, lacunar_notation as notation, lacunar_runtime as runtime, lacunar_sets as sets,
     };
 }
 
@@ -113,4 +116,6 @@ pub mod inside {
 mod docs {
     #[doc = include_str!("../../../docs/rust.md")]
     struct Rust;
+    #[doc = include_str!("../../../docs/structure.md")]
+    struct Structure;
 }

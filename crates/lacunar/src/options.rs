@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use lacunar_compiler::lower::Phase;
 use lacunar_compiler::plan::Search;
 use lacunar_formats::{DType, FormatSpec, Scalar};
-use lacunar_front::{Declarations, Language};
+use lacunar_front::{Declarations, Language, structure};
 use lacunar_machine::Reach;
 use lacunar_runtime::{Element, Tensor, scalar_of};
 
@@ -61,6 +61,8 @@ pub struct Options {
     /// The folder for data that later processes use; unless given, `LACUNAR_CACHE` names it, or else it is the folder
     /// `lacunar` in the user's folder for caches (`XDG_CACHE_HOME`).
     pub cache: Option<PathBuf>,
+    /// Operands are not compared with their structures: somebody has done that.
+    pub structures_hold: bool,
     /// Stages whose text is kept ([`crate::Kernel::text`]): `notation`, `concrete`, ..., or `all`.
     pub emit: Vec<String>,
 }
@@ -95,6 +97,7 @@ impl Default for Options {
             tuned: true,
             reuse: true,
             cache: None,
+            structures_hold: false,
             emit: Vec::new(),
         }
     }
@@ -150,6 +153,55 @@ impl Options {
 
     fn filled(mut self, tensor: &str, fill: Scalar) -> Options {
         self.declarations.fills.insert(tensor.to_string(), fill);
+        self
+    }
+
+    /// Declares what is known of a tensor's elements before any is given, in the text of `-p`: a name such as `symmetric` or
+    /// `banded(1,2)`, or a rule over dimensions. Loops leave out what is known to be 0. Operands are compared with it before a kernel
+    /// runs, unless [`Options::structures_hold`] says that they need not be.
+    ///
+    /// ```
+    /// use lacunar::{Error, Kernel, Options, Tensor};
+    /// let options = Options::new().structure("A:lower")?.structure("x(i): i >= 1")?;
+    /// let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options)?;
+    /// let (a, x) = (Tensor::from([[1.0, 0.0], [2.0, 3.0]]), Tensor::from(vec![0.0, 10.0]));
+    /// let y: Vec<f64> = kernel.call(&[("A", &a), ("x", &x)])?;
+    /// assert_eq!(y, [0.0, 30.0]);
+    /// let upper = Tensor::from([[1.0, 2.0], [0.0, 3.0]]);
+    /// assert!(kernel.call::<Vec<f64>>(&[("A", &upper), ("x", &x)]).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The text has a mistake.
+    pub fn structure(mut self, text: &str) -> Result<Options, Error> {
+        let (name, structure) = structure::parse(text).map_err(|found| Error::program(text, vec![found]))?;
+        self.declarations.structures.insert(name, structure);
+        Ok(self)
+    }
+
+    /// Says that a structured tensor is given by its unique elements alone, as [`Structured::keep_unique`](crate::Structured::keep_unique)
+    /// leaves them. Kernels then read each once, and compute beside it what follows from it; where the program needs the whole tensor
+    /// for something, it is completed first, at every run.
+    ///
+    /// ```
+    /// use lacunar::{Error, Format, Kernel, Options, Tensor};
+    /// let options = Options::new().format("A", Format::csr()).structure("A:symmetric")?.unique("A");
+    /// let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options)?;
+    /// let upper = Tensor::from([[1.0, 2.0], [0.0, 3.0]]).convert(Format::csr())?; // of [[1, 2], [2, 3]]
+    /// let y: Vec<f64> = kernel.call(&[("A", &upper), ("x", &[1.0, 10.0])])?;
+    /// assert_eq!(y, [21.0, 32.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn unique(mut self, tensor: &str) -> Options {
+        self.declarations.unique.insert(tensor.to_string());
+        self
+    }
+
+    /// Says that operands have the structures that are declared of them: they are not compared before a kernel runs. Results are
+    /// unspecified where they have not.
+    pub fn structures_hold(mut self) -> Options {
+        self.structures_hold = true;
         self
     }
 

@@ -21,6 +21,7 @@ use crate::operator::Operator;
 use crate::ops::{BinaryFn, UnaryFn};
 use crate::program::Action;
 use crate::stored::View;
+use crate::structure::Structure;
 
 /// Names a tensor of a program.
 pub type TensorId = Handle<Tensor>;
@@ -69,6 +70,10 @@ pub struct Tensor {
     pub view: Option<View>,
     /// The relation between its coordinates, if it is an indicator.
     pub indicator: Option<Box<Indicator>>,
+    /// What is known of its elements before any is given; its parameters are the sizes of the dimensions.
+    pub structure: Option<Box<Structure>>,
+    /// The unique elements of its structure alone are stored: all others follow from these.
+    pub is_unique: bool,
     /// The place at which it first appears.
     pub span: Span,
 }
@@ -241,7 +246,28 @@ impl Tensor {
         };
         let role = Role::Workspace(kind);
         let (dtype, fill) = (fill.ty, (!fill.is_zero()).then_some(fill));
-        Tensor { name, format, dtype, fill, dims, role, nnz: None, heaviest: None, view: None, indicator: None, span }
+        Tensor {
+            name,
+            format,
+            dtype,
+            fill,
+            dims,
+            role,
+            nnz: None,
+            heaviest: None,
+            view: None,
+            indicator: None,
+            structure: None,
+            is_unique: false,
+            span,
+        }
+    }
+
+    /// The values of an index variable of this size, by the name that [`values_name`] gives.
+    pub fn values_of(name: String, size: Option<u64>, span: Span) -> Tensor {
+        let (role, dims) = (Role::Index, vec![size]);
+        let values = Tensor::workspace(name, WorkspaceKind::Dense, dims, Scalar::zero(DType::I64), span);
+        Tensor { role, ..values }
     }
 
     /// The tensor whose values are coordinates of this one, if it is an indicator that gathers them.
@@ -268,6 +294,11 @@ impl Tensor {
     pub fn fill(&self) -> Scalar {
         self.fill.unwrap_or(Scalar::zero(self.dtype))
     }
+}
+
+/// The name of the tensor of a variable's values, which no text can have.
+pub fn values_name(variable: &str) -> String {
+    format!("[{variable}]")
 }
 
 /// The tensors whose values an expression reads: those of its accesses, and those whose values are indices in it.

@@ -240,6 +240,20 @@ impl Indicator {
         let format = self.format((0..self.order()).collect());
         let (role, dtype) = (Role::Indicator, DType::Pattern);
         let indicator = Some(Box::new(self));
-        Tensor { name, format, dtype, fill: None, dims, role, nnz: None, heaviest: None, view: None, indicator, span }
+        Tensor {
+            name,
+            format,
+            dtype,
+            fill: None,
+            dims,
+            role,
+            nnz: None,
+            heaviest: None,
+            view: None,
+            indicator,
+            structure: None,
+            is_unique: false,
+            span,
+        }
     }
 }

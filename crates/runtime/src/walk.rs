@@ -33,6 +33,9 @@ use crate::storage::{LevelStorage, first_reaching};
 use crate::tensor::Tensor;
 use crate::words::Word;
 
+/// An element of a tensor of so many levels is looked up without asking for memory.
+const FEW: usize = 8;
+
 /// The coordinates stored under one parent position, from the next on.
 enum Segment<'a> {
     /// Every coordinate of a dense level: positions, and the coordinate of the first.
@@ -84,6 +87,30 @@ impl<'a> Segment<'a> {
             }
             Segment::Listed { crd, positions } => positions.start = first_reaching(*crd, positions.clone(), wanted),
             Segment::Told { .. } => {}
+        }
+    }
+
+    /// Leaves one of so many parts of neighbors.
+    fn confine(&mut self, part: usize, parts: usize) {
+        let share = |count: u64| {
+            let edge = |part: usize| (u128::from(count) * part as u128 / parts.max(1) as u128) as u64;
+            edge(part)..edge(part + 1)
+        };
+        match self {
+            Segment::Counted { positions, coordinate } => {
+                let share = share(positions.end - positions.start);
+                *coordinate += share.start;
+                *positions = positions.start + share.start..positions.start + share.end;
+            }
+            Segment::Listed { positions, .. } => {
+                let share = share(positions.end - positions.start);
+                *positions = positions.start + share.start..positions.start + share.end;
+            }
+            Segment::Told { list, taken } => {
+                let share = share(list.len() as u64);
+                list.truncate(share.end as usize);
+                *taken = share.start as usize;
+            }
         }
     }
 
@@ -236,6 +263,28 @@ impl Tensor {
         Walk::new(self)
     }
 
+    /// The entries of one of so many parts of neighboring coordinates of the outermost level: all parts, one behind the other, are what
+    /// [`Tensor::walk`] goes through. So several threads go through a tensor.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let elements = Buffer::from_vec(vec![1.0, 0.0, 2.0, 3.0, 0.0, 4.0]);
+    /// let rows = Tensor::from_dense(vec![3, 2], elements, &Format::csr()).unwrap();
+    /// let mut second = rows.part_of_walk(1, 2);
+    /// assert_eq!(second.next_entry(), Some((&[1, 0][..], 1)));
+    /// ```
+    pub fn part_of_walk(&self, part: usize, parts: usize) -> Walk<'_> {
+        let mut walk = Walk::new(self);
+        match walk.segments.first_mut() {
+            Some(segment) => segment.confine(part, parts),
+            // The one element of a tensor without levels is in the first part.
+            None if part > 0 => walk.level = None,
+            None => {}
+        }
+        walk
+    }
+
     /// How many entries a walk comes across: not more than there are elements. It takes a walk; only in plain levels
     /// without padding are the values counted instead.
     pub fn count_entries(&self) -> u64 {
@@ -258,23 +307,38 @@ impl Tensor {
         if coordinates.len() != self.order() || !inside {
             return None;
         }
-        let wanted = match self.format().map() {
-            None => self.format().mode_order().iter().map(|&dimension| Some(coordinates[dimension])).collect(),
-            Some(map) => self.wanted(map, coordinates),
+        let mut few = [None; FEW];
+        let mut many = Vec::new();
+        let wanted = match few.get_mut(..self.levels().len()) {
+            Some(few) => few,
+            None => {
+                many.resize(self.levels().len(), None);
+                &mut many[..]
+            }
         };
-        let position = self.descend(&wanted, 0, 0)? as usize;
+        match self.format().map() {
+            None => {
+                let stored = self.format().mode_order().iter().map(|&dimension| Some(coordinates[dimension]));
+                wanted.iter_mut().zip(stored).for_each(|(slot, coordinate)| *slot = coordinate);
+            }
+            Some(map) => self.want(map, coordinates, wanted),
+        }
+        let position = self.descend(wanted, 0, 0)? as usize;
         (!is_filler(self.values(), filler(self), position)).then_some(position)
     }
 
-    /// The stored coordinates of an element, by level; `None` if they depend on other entries.
-    fn wanted(&self, map: &Map, coordinates: &[u64]) -> Vec<Option<u64>> {
-        let mut coordinates = coordinates.to_vec();
+    /// Sets the stored coordinates of an element, by level; `None` if they depend on other entries.
+    fn want(&self, map: &Map, coordinates: &[u64], wanted: &mut [Option<u64>]) {
+        let mut renumbered = Vec::new();
+        let mut coordinates = coordinates;
         if let Some((ranked, ranking)) = ranking::of(self) {
+            renumbered.extend_from_slice(coordinates);
             // A coordinate and its rank are in one window.
             let (own, window) = (coordinates[ranked.dimension], u64::from(ranked.window).max(1));
             let first = own / window * window;
             let rank = (first..first.saturating_add(window)).find(|rank| ranking.get(*rank as usize) == own);
-            coordinates[ranked.dimension] = rank.unwrap_or(own);
+            renumbered[ranked.dimension] = rank.unwrap_or(own);
+            coordinates = &renumbered;
         }
         let stored = |term: &Term| match *term {
             Term::Whole(d) => Some(coordinates[d]),
@@ -283,7 +347,7 @@ impl Tensor {
             Term::Difference(d, other) => Some(coordinates[d] + self.dims()[other] - 1 - coordinates[other]),
             Term::Ordinal(_) | Term::RankedOrdinal(..) => None,
         };
-        map.terms().iter().map(stored).collect()
+        wanted.iter_mut().zip(map.terms()).for_each(|(slot, term)| *slot = stored(term));
     }
 
     /// The position of an element of these stored coordinates, from a level and a parent position of it on.

@@ -19,6 +19,7 @@ use lacunar_testing::day::{chosen, today};
 use lacunar_testing::instance::Instance;
 use lacunar_testing::passed::{Digest, Passed};
 use lacunar_testing::runner::{Engine, Failure, Found, Job, Results};
+use lacunar_testing::structured::unique;
 use lacunar_testing::suite::{Batched, Suite};
 
 /// Threads of runs: chunks are as many as that times a few, whatever the machine.
@@ -146,8 +147,9 @@ impl BackEnd {
         if specialize || is_random || is_enormous || instance.setup.refused.is_some() {
             return Ok(with);
         }
-        let Declarations { formats, dtypes, fills, inputs, given, .. } = declarations.clone();
-        let mut bare = Declarations { formats, dtypes, fills, inputs, given, ..Declarations::default() };
+        let Declarations { formats, dtypes, fills, structures, unique, inputs, given, .. } = declarations.clone();
+        let mut bare =
+            Declarations { formats, dtypes, fills, structures, unique, inputs, given, ..Declarations::default() };
         // Where indices are no variables, the sizes of the inputs do not tell those that are declared.
         if instance.program.tensors.iter().any(|(_, tensor)| tensor.role == Role::Indicator) {
             bare.sizes = declarations.sizes.clone();
@@ -237,7 +239,12 @@ impl BackEnd {
         let mut given = Vec::new();
         for (name, entries) in &instance.given {
             let format = &declared.get(name.as_str()).ok_or_else(|| failure("pack", format!("no `{name}`")))?.format;
-            let tensor = entries.packed(format).map_err(|error| failure("pack", error))?;
+            let structure = declared.get(name.as_str()).and_then(|tensor| tensor.structure.as_deref());
+            let stored = match structure.filter(|_| instance.declarations.unique.contains(name)) {
+                Some(structure) => unique(entries, structure),
+                None => entries.clone(),
+            };
+            let tensor = stored.packed(format).map_err(|error| failure("pack", error))?;
             given.push((name.as_str(), tensor));
         }
         let given: Vec<(&str, &DynTensor)> = given.iter().map(|(name, tensor)| (*name, tensor)).collect();

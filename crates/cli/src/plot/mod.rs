@@ -1,23 +1,26 @@
-//! Pictures: where the entries of a tensor are ([`spy`]) and what a format stores besides ([`Stored`]), how the levels of tensors nest in loops ([`graph`]), and how the
+//! Pictures: where the entries of a tensor are ([`spy`]), which of them follow from others ([`Derived`]) and what a format stores besides ([`Stored`]), how the levels of tensors nest in loops ([`graph`]), and how the
 //! variables of loops derive from each other ([`provenance`](provenance())).
 //!
 //! All give a [`Drawing`](lacunar_draw::Drawing), which is written as SVG or as PNG; nothing here reads or writes a
 //! file. No input makes a picture larger than its options say.
 //!
 //! ```text
-//! Coo, Stored -> bins -> panel -> spy   \
+//! Coo, Stored, Derived -> bins -> panel -> spy   \
 //!            IterationGraph   -> graph -> Drawing -> to_svg(), to_png(SCALE)
 //!            ProvenanceGraph  -> provenance /
 //! ```
 
 mod bins;
+mod derived;
 mod graph;
+mod legend;
 mod page;
 mod panel;
 mod provenance;
 mod spy;
 mod stored;
 
+pub use derived::Derived;
 pub use graph::graph;
 pub use provenance::provenance;
 pub use spy::{PlotError, PlotOptions, Slices, spy};

@@ -9,7 +9,7 @@ use super::bins::Axis;
 use super::stored::Region;
 use lacunar_draw::ticks::{self, Tick};
 use lacunar_draw::words::grouped;
-use lacunar_draw::{Anchor, Cells, Color, Drawing, Path, Segment, Stroke, Text, Weight, font, ramp};
+use lacunar_draw::{Anchor, Cells, Color, Drawing, Path, Segment, Stroke, Text, Weight, font, ramp, warm_ramp};
 
 /// The height of the line over a panel of a grid.
 pub const HEAD: f32 = 14.0;
@@ -86,12 +86,37 @@ impl Geometry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shades {
     largest: u64,
+    tone: Tone,
+}
+
+/// The colors of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// From light green to dark purple.
+    Entries,
+    /// From light to dark orange: entries that follow from others.
+    Derived,
+}
+
+impl Tone {
+    /// The color at a place from 0 to 1.
+    pub fn color(self, place: f64) -> Color {
+        match self {
+            Tone::Entries => ramp(place),
+            Tone::Derived => warm_ramp(place),
+        }
+    }
 }
 
 impl Shades {
     /// The meaning of colors where the fullest cell has `largest` entries.
     pub fn of(largest: u64) -> Shades {
-        Shades { largest }
+        Shades { largest, tone: Tone::Entries }
+    }
+
+    /// The same in other colors.
+    pub fn toned(self, tone: Tone) -> Shades {
+        Shades { tone, ..self }
     }
 
     /// True if counts differ, so that colors need explaining.
@@ -121,8 +146,8 @@ impl Shades {
         if count == 0 { 0 } else { 1 + (self.place(count) * 254.0).round() as u8 }
     }
 
-    fn palette() -> Vec<Color> {
-        (0..255).map(|k| ramp(f64::from(k) / 254.0)).collect()
+    fn palette(&self) -> Vec<Color> {
+        (0..255).map(|k| self.tone.color(f64::from(k) / 254.0)).collect()
     }
 
     fn ticks(&self) -> Vec<Tick> {
@@ -177,7 +202,7 @@ pub fn paint_head(drawing: &mut Drawing, [x, y]: [f32; 2], geometry: &Geometry, 
     drawing.add(Text::new([x + geometry.width / 2.0, y - 4.0], Anchor::Middle, LABEL_SIZE, shortened));
 }
 
-/// Paints the cells of a panel and its frame.
+/// Paints the cells of a panel that have entries.
 pub fn paint_cells(
     drawing: &mut Drawing,
     at: [f32; 2],
@@ -189,7 +214,11 @@ pub fn paint_cells(
     let levels = counts.iter().map(|&count| shades.level(count)).collect();
     let smallest = geometry.cell[0].min(geometry.cell[1]) * SCALE;
     let gap = if smallest >= GAP.0 { GAP.1 } else { 0.0 };
-    drawing.add(Cells { at, cell: geometry.cell, gap, columns, levels, palette: Shades::palette() });
+    drawing.add(Cells { at, cell: geometry.cell, gap, columns, levels, palette: shades.palette() });
+}
+
+/// Paints the frame of a panel.
+pub fn paint_frame(drawing: &mut Drawing, at: [f32; 2], geometry: &Geometry) {
     let frame = frame(at, [geometry.width, geometry.height]);
     drawing.add(Path::stroked(frame, ink(0.8)));
 }
@@ -296,7 +325,7 @@ pub fn paint_bar(drawing: &mut Drawing, [x, y]: [f32; 2], height: f32, shades: &
     let steps = 128usize;
     let levels = (0..steps).map(|k| 255 - (k * 254 / (steps - 1)) as u8).collect();
     let cell = [BAR_WIDTH, height / steps as f32];
-    drawing.add(Cells { at: [left, y], cell, gap: 0.0, columns: 1, levels, palette: Shades::palette() });
+    drawing.add(Cells { at: [left, y], cell, gap: 0.0, columns: 1, levels, palette: shades.palette() });
     drawing.add(Path::stroked(frame([left, y], [BAR_WIDTH, height]), ink(0.8)));
     let right = left + BAR_WIDTH + 0.5;
     let mut widest = 0f32;

@@ -23,7 +23,9 @@ use thiserror::Error;
 
 use super::SCALE;
 use super::bins::{self, Axis, Choice};
-use super::panel::{self, Geometry, Shades};
+use super::derived::Derived;
+use super::legend::Legend;
+use super::panel::{self, Geometry, Shades, Tone};
 use super::stored::Stored;
 
 /// The slices of a tensor of order 3 or more that are drawn.
@@ -87,16 +89,23 @@ const SURROUNDINGS: f32 = 120.0;
 /// The space between panels of a grid, beside that for their labels.
 const BETWEEN: f32 = 12.0;
 
-/// Draws where the entries of a tensor are, on top of what else is stored.
-pub fn spy(coo: &Coo, stored: Option<&Stored>, options: &PlotOptions) -> Result<Drawing, PlotError> {
+/// Draws where the entries of a tensor are, on top of what else is stored; in two colors, if some follow from others.
+pub fn spy(
+    coo: &Coo,
+    stored: Option<&Stored>,
+    derived: Option<&Derived>,
+    options: &PlotOptions,
+) -> Result<Drawing, PlotError> {
     let modes = Modes::of(coo, options)?;
     let room = options.max_pixels.clamp(600, 8000) as f32 / SCALE - SURROUNDINGS;
     let grid = Grid::of(modes.panels(), room, modes.rows.1, modes.columns.1);
     let [rows, columns] = grid.geometry.axes([modes.rows, modes.columns], coo.len());
-    let counts = bins::count(coo, &modes.choice, rows, columns);
-    let places = stored.map(|stored| bins::count(&stored.places, &modes.choice, rows, columns));
+    let count = |list: &Coo| bins::count(list, &modes.choice, rows, columns);
+    let counts = count(derived.map_or(coo, |derived| &derived.unique));
+    let places = stored.map(|stored| count(&stored.places));
+    let following = derived.map(|derived| count(&derived.derived));
     let geometry = grid.geometry.fitted(&rows, &columns);
-    let largest = counts.iter().flatten().copied().max().unwrap_or(0);
+    let largest = counts.iter().chain(following.iter().flatten()).flatten().copied().max().unwrap_or(0);
     let shades = Shades::of(largest);
 
     let names = modes.names();
@@ -112,7 +121,8 @@ pub fn spy(coo: &Coo, stored: Option<&Stored>, options: &PlotOptions) -> Result<
         lines as f32 * pitch[1] - BETWEEN + panel::below_room(&columns, &names[1]),
     ];
     let bar = if shades.shown() { panel::bar_room(&shades) } else { 0.0 };
-    let heading = Heading::of(coo, options, &modes, [&rows, &columns], &geometry, stored);
+    let legend = derived.map(Legend::of);
+    let heading = Heading { legend, ..Heading::of(coo, options, &modes, [&rows, &columns], &geometry, stored) };
     let inner = (left + body[0] + bar).max(heading.needed(room));
     let mut drawing = Drawing::new(
         inner + 2.0 * MARGIN,
@@ -132,7 +142,12 @@ pub fn spy(coo: &Coo, stored: Option<&Stored>, options: &PlotOptions) -> Result<
             panel::paint_places(&mut drawing, corner, &geometry, columns.cells(), &places[k]);
             panel::paint_regions(&mut drawing, corner, &geometry, [&rows, &columns], &stored.regions);
         }
+        if let Some(following) = &following {
+            let shades = shades.toned(Tone::Derived);
+            panel::paint_cells(&mut drawing, corner, &geometry, columns.cells(), &following[k], &shades);
+        }
         panel::paint_cells(&mut drawing, corner, &geometry, columns.cells(), counts, &shades);
+        panel::paint_frame(&mut drawing, corner, &geometry);
         if column == 0 {
             panel::paint_row_axis(&mut drawing, corner, &geometry, &rows, &names[0]);
         }
@@ -267,6 +282,8 @@ struct Heading {
     /// The storage of the format, in words.
     stored: String,
     notes: String,
+    /// The meaning of the colors, if there are two.
+    legend: Option<Legend>,
 }
 
 const TITLE_SIZE: f32 = 14.0;
@@ -304,13 +321,14 @@ impl Heading {
             notes.push(format!("projected along {}", hidden.join(", ")));
         }
         let stored = stored.map(|stored| stored.caption.clone()).unwrap_or_default();
-        Heading { title: options.title.clone(), facts, stored, notes: notes.join("; ") }
+        Heading { title: options.title.clone(), facts, stored, notes: notes.join("; "), legend: None }
     }
 
     fn height(&self) -> f32 {
         let title = if self.title.is_empty() { 0.0 } else { TITLE_SIZE + 5.0 };
         let small = |line: &str| if line.is_empty() { 0.0 } else { NOTES_SIZE + 5.0 };
-        title + FACTS_SIZE + 5.0 + small(&self.stored) + small(&self.notes) + 5.0
+        let legend = if self.legend.is_some() { NOTES_SIZE + 5.0 } else { 0.0 };
+        title + FACTS_SIZE + 5.0 + small(&self.stored) + small(&self.notes) + legend + 5.0
     }
 
     /// The width of the longest line, up to `room`.
@@ -320,6 +338,7 @@ impl Heading {
             font::width(&self.facts, FACTS_SIZE, Weight::Regular),
             font::width(&self.stored, NOTES_SIZE, Weight::Regular),
             font::width(&self.notes, NOTES_SIZE, Weight::Regular),
+            self.legend.as_ref().map_or(0.0, Legend::width),
         ];
         lines.into_iter().fold(0.0, f32::max).min(room)
     }
@@ -341,6 +360,9 @@ impl Heading {
         line(&self.facts, FACTS_SIZE, Weight::Regular, Color::INK);
         line(&self.stored, NOTES_SIZE, Weight::Regular, Color::INK);
         line(&self.notes, NOTES_SIZE, Weight::Regular, Color::FAINT);
+        if let Some(legend) = &self.legend {
+            legend.paint(drawing, [x - legend.width() / 2.0, y + NOTES_SIZE]);
+        }
     }
 }
 
@@ -359,7 +381,7 @@ mod tests {
     }
 
     fn drawn(coo: &Coo, options: &PlotOptions) -> Drawing {
-        let drawing = spy(coo, None, options).expect("a picture");
+        let drawing = spy(coo, None, None, options).expect("a picture");
         let svg = drawing.to_svg();
         let document = roxmltree::Document::parse(&svg).expect("well-formed");
         assert!(document.root_element().has_tag_name("svg"));
@@ -441,7 +463,7 @@ mod tests {
         let coo = tensor(&[4, 5], &[&[0, 0], &[1, 4], &[3, 2]]);
         let format = "bcsr(2,2)".parse::<lacunar::FormatSpec>().expect("a format").resolve(2).expect("of a matrix");
         let stored = Stored::of(lacunar::DynTensor::from_coo(coo.clone(), &format).expect("stored")).expect("memory");
-        let drawing = spy(&coo, Some(&stored), &PlotOptions::default()).expect("a picture");
+        let drawing = spy(&coo, Some(&stored), None, &PlotOptions::default()).expect("a picture");
         // Two blocks of four places, and one that is cut in half by the edge of the matrix.
         assert_eq!(painted(&drawing), [10, 3]);
         let outlines = |item: &&Item| matches!(item, Item::Path(path) if path.segments.len() == 3 * 5);
@@ -453,7 +475,7 @@ mod tests {
     #[test]
     fn impossible_slices_are_errors() {
         let coo = tensor(&[4, 5, 6], &[]);
-        let plot = |mode, slices| spy(&coo, None, &PlotOptions { mode, slices, ..PlotOptions::default() }).err();
+        let plot = |mode, slices| spy(&coo, None, None, &PlotOptions { mode, slices, ..PlotOptions::default() }).err();
         assert_eq!(plot(3, Slices::Runs(9)), Some(PlotError::Mode { mode: 3, order: 3 }));
         assert_eq!(plot(0, Slices::At(vec![4])), Some(PlotError::Slice { slice: 4, size: 4 }));
         assert_eq!(plot(0, Slices::At(Vec::new())), Some(PlotError::Panels(0)));

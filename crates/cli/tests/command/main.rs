@@ -14,6 +14,7 @@ mod programs;
 mod rules;
 mod run;
 mod ship;
+mod structures;
 mod tune;
 #[cfg(all(feature = "llvm", target_os = "linux"))]
 mod visible;

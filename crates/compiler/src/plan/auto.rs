@@ -63,7 +63,36 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
             commands.push(command);
         }
     }
+    for var in scattered_beside(&kernel.stmt) {
+        let name = Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
+        let kind = CommandKind::Unroll { var: name, times: SCATTERED_AT_ONCE };
+        let command = Command { kind, span: Span::NONE };
+        if let Ok((made, _)) = apply(kernel, &command) {
+            *kernel = made;
+            commands.push(command);
+        }
+    }
     commands
+}
+
+/// How often the body of a loop that scatters beside a sum is repeated: the stores of one do not wait for those of another then.
+const SCATTERED_AT_ONCE: u32 = 4;
+
+/// The variables whose loops are innermost and have assignments to several places.
+fn scattered_beside(stmt: &Stmt) -> Vec<VarId> {
+    match stmt {
+        Stmt::Assign(_) => Vec::new(),
+        Stmt::Sequence(stmts) => stmts.iter().flat_map(scattered_beside).collect(),
+        Stmt::Where { consumer, producer } => [scattered_beside(consumer), scattered_beside(producer)].concat(),
+        Stmt::Forall(var, body) => match &**body {
+            Stmt::Sequence(stmts) if stmts.iter().all(|stmt| matches!(stmt, Stmt::Assign(_))) => {
+                let mut places = Vec::new();
+                body.visit_assigns(&mut |assign| places.push(AccessKey::from(&assign.lhs)));
+                if places.windows(2).any(|pair| pair[0] != pair[1]) { vec![*var] } else { Vec::new() }
+            }
+            body => scattered_beside(body),
+        },
+    }
 }
 
 /// The variables whose loops are to run in lanes.

@@ -99,7 +99,7 @@ pub(crate) fn free_name(tensors: &Arena<Tensor>, base: &str) -> String {
 }
 
 /// The expression with accesses redirected to the tensors that `to` gives.
-pub(super) fn rename(expr: Expr, to: &impl Fn(&Access) -> Option<TensorId>) -> Expr {
+pub(crate) fn rename(expr: Expr, to: &impl Fn(&Access) -> Option<TensorId>) -> Expr {
     match expr.kind {
         ExprKind::Access(mut access) => {
             access.tensor = to(&access).unwrap_or(access.tensor);

@@ -28,6 +28,7 @@ use crate::algebra::{background, fills, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
 use crate::iterate::iterators::AccessKey;
 use crate::schedule::apply_all;
+use crate::structure::mirror::{self, Mirror};
 
 /// Plans a statement.
 pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
@@ -41,7 +42,8 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
     }
     let (orders, others) = given::orders_first(&schedule);
     draft.warn_if_full();
-    let is_flat = draft.make_flat_nest(&schedule)?;
+    let mirrors = draft.mirrored()?;
+    let is_flat = draft.make_flat_nest(&schedule, &mirrors)?;
     let order = match is_flat {
         true => draft.order_of_nest(),
         false => draft.ordered(&orders)?,
@@ -53,7 +55,10 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
         true => finish::finish(&mut draft.kernel, &schedule)?,
         false => {
             let in_registers = source.rewritten.is_some();
-            concretize(&mut draft.kernel, &draft.lhs, draft.op, &draft.rhs, &order, in_registers);
+            // The places of a result that others are combined with as well are not set.
+            let op = if mirrors.is_empty() { draft.op } else { AssignOp::Set };
+            concretize(&mut draft.kernel, &draft.lhs, op, &draft.rhs, &order, in_registers);
+            mirror::beside(&mut draft.kernel, &mirrors, &|access| read_for(access, &draft.rhs, &draft.conversions))?;
         }
     }
     workspaces::choose(&mut draft.kernel, &mut draft.notes);
@@ -164,9 +169,27 @@ impl<'a> Draft<'a> {
         self.is_full = true;
     }
 
+    /// Finds what follows from the stored elements of structured tensors, and parts the statement into the terms that it stands beside.
+    fn mirrored(&mut self) -> Result<Vec<Mirror>, Diagnostic> {
+        let tensors = &self.kernel.tensors;
+        let is_unique = |access: &Access| tensors[access.tensor].is_unique;
+        if !self.rhs.accesses().into_iter().any(is_unique) {
+            return Ok(Vec::new());
+        }
+        let statement = Assignment { rhs: self.rhs.clone(), ..self.statement.clone() };
+        let fault = || Diagnostic::internal("a statement reads unique elements alone, but can't be mirrored");
+        let mirrors = mirror::mirrors(tensors, &statement).ok_or_else(fault)?;
+        self.rhs = mirror::as_terms(tensors, &self.rhs);
+        for found in &mirrors {
+            let name = &tensors[found.access.tensor].name;
+            self.notes.push(format!("`{name}` is read once: what follows from its elements is computed beside them"));
+        }
+        Ok(mirrors)
+    }
+
     /// Makes a nest of loops and nothing else, and carries out a schedule that needs it; tells if the schedule does and there is
     /// such a nest.
-    fn make_flat_nest(&mut self, schedule: &Schedule) -> Result<bool, Diagnostic> {
+    fn make_flat_nest(&mut self, schedule: &Schedule, mirrors: &[Mirror]) -> Result<bool, Diagnostic> {
         if !given::wants_flat_nest(schedule) {
             return Ok(false);
         }
@@ -174,6 +197,7 @@ impl<'a> Draft<'a> {
         let natural = order::natural_order(&self.kernel, &self.lhs, given::summand(&sum));
         let Some(nest) = given::flat_nest(&self.lhs, self.op, &sum, &natural) else { return Ok(false) };
         self.kernel.stmt = nest;
+        mirror::beside(&mut self.kernel, mirrors, &|access| access.tensor)?;
         self.kernel = apply_all(&self.kernel, &schedule.commands)?.0;
         Ok(true)
     }
@@ -191,7 +215,8 @@ impl<'a> Draft<'a> {
         // A sum inside a product can be done first, or for each term of the product: the cheaper is chosen. A strict kernel does
         // what is written.
         let flat = flatten(&self.kernel.tensors, self.rhs.clone());
-        if flat != self.rhs && !strict {
+        let is_mirrored = self.rhs.accesses().iter().any(|access| self.kernel.tensors[access.tensor].is_unique);
+        if flat != self.rhs && !strict && !is_mirrored {
             let other = order::choose(&self.kernel, &self.lhs, &flat, search, memory);
             if other.cost < choice.cost || search == Search::Plain {
                 (self.rhs, choice) = (flat, other);
@@ -201,6 +226,7 @@ impl<'a> Draft<'a> {
         }
         if search == Search::Cost
             && !strict
+            && !is_mirrored
             && let Some((other, factored)) = {
                 let flat = flatten(&self.kernel.tensors, self.rhs.clone());
                 order::choose_factored(&self.kernel, &self.lhs, &flat, choice.cost, memory)
@@ -216,7 +242,7 @@ impl<'a> Draft<'a> {
             }
         }
         // Common factors of a product over the inner loops can be multiplied behind them.
-        if search == Search::Cost && !strict && factor::may_factor(&self.kernel, &self.lhs, &self.rhs) {
+        if search == Search::Cost && !strict && !is_mirrored && factor::may_factor(&self.kernel, &self.lhs, &self.rhs) {
             let cost = cost::cost(&self.kernel, &self.lhs, &self.rhs, &choice.order, memory);
             let factored = factor::factor(self.rhs.clone(), &choice.order);
             let less = cost::cost(&self.kernel, &self.lhs, &factored, &choice.order, memory);
@@ -336,6 +362,15 @@ impl<'a> Draft<'a> {
         }
         verify(&self.kernel).map_err(|fault| Diagnostic::internal(format!("the plan is not well-formed: {fault}")))
     }
+}
+
+/// The tensor that an expression reads in place of another at the same coordinates.
+fn read_for(access: &Access, rhs: &Expr, conversions: &[Conversion]) -> TensorId {
+    let is_made = |own: &&&Access| {
+        let made = Conversion { tensor: own.tensor, source: access.tensor };
+        own.vars == access.vars && conversions.contains(&made)
+    };
+    rhs.accesses().iter().find(is_made).map_or(access.tensor, |own| own.tensor)
 }
 
 /// A result's earlier value combined with the value that is assigned to it; if its type is only stored, the outcome is rounded once.

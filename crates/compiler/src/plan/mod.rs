@@ -155,6 +155,12 @@ impl<'a> Source<'a> {
     }
 
     fn planned(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {
+        // What stands beside the products of unique elements is not known to those who choose schedules for whole nests.
+        let tensors = &self.program.tensors;
+        let is_mirrored = self.statement.rhs.accesses().iter().any(|access| tensors[access.tensor].is_unique);
+        if is_mirrored {
+            return draft(self, request);
+        }
         if let (Search::Cost, None) = (request.search, request.schedule)
             && let Some((schedule, why)) = special(self, request)
             && let Ok(mut plan) = draft(self, &Request { schedule: Some(&schedule), ..*request })

@@ -9,7 +9,20 @@
 //! C(i,j) = X(t,i) * X(t,j)        nothing known:          C is symmetric
 //! C(i,j) = S(i,j) + D(i,j)        S symmetric, D diagonal: C is symmetric
 //! ```
+//!
+//! | file | |
+//! |---|---|
+//! | `infer` | the structure of a statement's result, one rule a file |
+//! | `results.rs` | those of a program's results, and whether they are what is declared |
+//! | `confine.rs` | loops leave out what is 0 |
+//! | `mirror.rs` | what follows from other elements is computed beside them |
 
+mod confine;
 pub mod infer;
+pub(crate) mod mirror;
+mod results;
 
+pub(crate) use confine::confined;
 pub use infer::infer;
+pub use mirror::settle;
+pub use results::{check, results};

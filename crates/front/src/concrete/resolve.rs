@@ -6,6 +6,7 @@
 use lacunar_base::Span;
 use lacunar_formats::DType;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt as Made};
+use lacunar_notation::index::values_name;
 use lacunar_notation::provenance::{Provenance, Relation as Known};
 use lacunar_notation::schedule::{Assembly, BoundKind, Parts};
 use lacunar_notation::{
@@ -16,7 +17,7 @@ use super::ast::{Nest, RelationKind, Stmt};
 use super::error::Mistake;
 use super::lines::{Line, LineRole};
 use super::meaning::index_name;
-use crate::einsum::{Error, Typing, values_of};
+use crate::einsum::{Error, Typing};
 
 /// The kernel of a statement whose result is `result`.
 ///
@@ -271,7 +272,7 @@ impl Resolver<'_> {
                 return Err(vec![Mistake::NoPlace { span: lhs.span, name }.into()]);
             }
         };
-        let name = values_of(&self.kernel.vars[original(found)].name);
+        let name = values_name(&self.kernel.vars[original(found)].name);
         let Some(tensor) = self.tensor(&name) else {
             return Err(vec![Mistake::NoPlace { span: lhs.span, name }.into()]);
         };

@@ -11,6 +11,8 @@ use indexmap::{IndexMap, IndexSet};
 use lacunar_formats::{DType, FormatSpec, Scalar};
 use lacunar_notation::Operator;
 
+use crate::structure::StructureSpec;
+
 /// The language of a program's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
@@ -32,6 +34,10 @@ pub struct Declarations {
     /// Values of the elements that are not stored, of any type that converts to that of the elements. Undeclared, that of an
     /// input is 0.
     pub fills: IndexMap<String, Scalar>,
+    /// What is known of elements before any is given: which are 0, and which follow from others.
+    pub structures: IndexMap<String, StructureSpec>,
+    /// Structured tensors of which the unique elements alone are given.
+    pub unique: IndexSet<String>,
     /// Sizes of tensors. One size under the name of an index variable is taken as that variable's.
     pub dims: IndexMap<String, Vec<u64>>,
     /// Sizes of index variables. A size under the name of a tensor of order 1 is taken as that tensor's.
@@ -74,6 +80,12 @@ impl Declarations {
         self
     }
 
+    /// Declares a tensor's structure.
+    pub fn structure(mut self, tensor: impl Into<String>, structure: StructureSpec) -> Declarations {
+        self.structures.insert(tensor.into(), structure);
+        self
+    }
+
     /// Declares a tensor's sizes.
     pub fn dims(mut self, tensor: impl Into<String>, dims: impl IntoIterator<Item = u64>) -> Declarations {
         self.dims.insert(tensor.into(), dims.into_iter().collect());
@@ -105,6 +117,8 @@ impl Declarations {
             .chain(self.dtypes.keys())
             .chain(self.fills.keys())
             .chain(self.nnz.keys())
+            .chain(self.structures.keys())
+            .chain(&self.unique)
             .chain(self.inputs.iter().flatten())
             .chain(&self.given)
             .map(String::as_str)

@@ -39,7 +39,7 @@ mod places;
 pub use action::{Action, ActionKind};
 pub(crate) use ast::MAX_HEIGHT;
 pub use ast::{Ast, BinaryOp, Bodies, Callee, Declared, Expr, ExprKind, Name, Number, Statement};
-pub(crate) use check::{Meaning, Typing, check_tree, expression, meaning, tells, values_of};
+pub(crate) use check::{Meaning, Typing, check_tree, expression, meaning, tells};
 pub use check::{carried, check, tensors};
 pub use declarations::{Declarations, Language};
 pub(crate) use error::{Error, SyntaxMistake};

@@ -329,6 +329,8 @@ fn of_params(params: &[String], dtype: DType) -> Program {
             heaviest: None,
             view: None,
             indicator: None,
+            structure: None,
+            is_unique: false,
             span: Span::NONE,
         });
     }

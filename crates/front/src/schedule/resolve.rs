@@ -12,6 +12,7 @@
 use std::collections::BTreeSet;
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_notation::index::values_name;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Schedule};
 use lacunar_notation::{Access, Assignment, Program, Role, TensorId};
 
@@ -20,7 +21,7 @@ use super::error::Error;
 use super::forms::{Form, form};
 use super::parser::read;
 use super::scope::Scope;
-use crate::einsum::{Expr, ExprKind, MAX_ERRORS, Meaning, expression, meaning, values_of};
+use crate::einsum::{Expr, ExprKind, MAX_ERRORS, Meaning, expression, meaning};
 use crate::words;
 
 /// Reads a schedule of a checked program: the commands of each of its statements.
@@ -183,7 +184,7 @@ impl Part<'_> {
             What::Variable => self.scope.knows(used.name),
             What::Original => self.scope.is_original(used.name),
             What::Operand => {
-                let values = values_of(used.name);
+                let values = values_name(used.name);
                 let is_value = |tensor: TensorId| program.tensors[tensor].name == values;
                 let mut tensors = self.statement.rhs.accesses().into_iter().map(|access| access.tensor);
                 tensors.any(|tensor| is(tensor) || is_value(tensor))

@@ -8,7 +8,7 @@ use crate::words;
 
 /// A mistake in the text of a structure.
 #[derive(Clone, Debug)]
-pub(super) enum Error {
+pub(crate) enum Error {
     Form { span: Span },
     Unknown { span: Span, word: String },
     Order { span: Span, name: String, of: &'static str, order: usize },
@@ -21,6 +21,9 @@ pub(super) enum Error {
     Dimensions { span: Span, written: usize, order: usize },
     TooHard { span: Span },
     Several { first: Span, span: Span },
+    Parameter { span: Span, tensor: String, name: String },
+    Elements { span: Span, tensor: String, what: String },
+    Sizes { span: Span, tensor: String, dims: Vec<u64>, context: String },
 }
 
 impl Error {
@@ -75,6 +78,22 @@ impl Error {
                 .secondary(first, "the first one")
                 .label(span, "another relation")
                 .hint("keep the relation that the most elements follow from; conditions may stand beside it"),
+            Error::Parameter { span, tensor, name } => {
+                Diagnostic::error("E1510", format!("the structure of `{tensor}` depends on `{name}`, which has no value"))
+                    .label(span, "of this tensor")
+                    .hints(format!("declare it: `Options::size(\"{name}\", ..)`"), format!("give it as a size: `-d {name}:3`"))
+            }
+            Error::Elements { span, tensor, what } => {
+                Diagnostic::error("E1511", format!("the structure of `{tensor}` does not fit its elements"))
+                    .label(span, what)
+                    .hint("leave the structure away, or declare other elements")
+            }
+            Error::Sizes { span, tensor, dims, context } => {
+                let sizes: Vec<String> = dims.iter().map(u64::to_string).collect();
+                Diagnostic::error("E1512", format!("the structure of `{tensor}` is of other sizes than {}", sizes.join(" x ")))
+                    .label(span, format!("it has to be that {context}"))
+                    .hint("leave the structure away, or give a tensor of such sizes")
+            }
         }
     }
 }

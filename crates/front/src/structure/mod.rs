@@ -25,18 +25,21 @@ mod orbits;
 mod relation;
 mod rule;
 
+use std::fmt;
+
 use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::Structure;
 use lacunar_notation::structure::{Named, NamedFault};
 
-use error::Error;
-pub(crate) use error::fault;
+pub(crate) use error::{Error, fault};
 
 /// A structure that is declared, before the order of its tensor is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StructureSpec {
     kind: Kind,
     span: Span,
+    /// What stands behind the tensor's name, without the colon of a name.
+    text: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +64,8 @@ fn read(text: &str) -> Result<(String, StructureSpec), Error> {
     let (head, value) = (Part::new(&text[..colon], 0), Part::new(&text[colon + 1..], colon + 1));
     if head.text.contains('(') {
         let (name, structure) = rule::read(head, value)?;
-        return Ok((name, StructureSpec { kind: Kind::Rule(Box::new(structure)), span: value.span() }));
+        let text = text[name.len() + text.find(&name).unwrap_or(0)..].trim().to_string();
+        return Ok((name, StructureSpec { kind: Kind::Rule(Box::new(structure)), span: value.span(), text }));
     }
     if !is_name(head.text) {
         return Err(Error::Form { span: head.span() });
@@ -71,31 +75,55 @@ fn read(text: &str) -> Result<(String, StructureSpec), Error> {
         return Err(Error::Unknown { span: name.span(), word: name.text.to_string() });
     }
     let kind = Kind::Named { name: name.text.to_string(), arguments };
-    Ok((head.text.to_string(), StructureSpec { kind, span: value.span() }))
+    Ok((head.text.to_string(), StructureSpec { kind, span: value.span(), text: value.text.to_string() }))
 }
 
 impl StructureSpec {
+    /// The names in it that are neither sizes nor dimensions, and need a number each.
+    ///
+    /// ```
+    /// let (_, spec) = lacunar_front::structure::parse("A(i,j): i - j <= w").unwrap();
+    /// assert_eq!(spec.parameters(), ["w"]);
+    /// ```
+    pub fn parameters(&self) -> &[String] {
+        match &self.kind {
+            Kind::Named { .. } => &[],
+            Kind::Rule(structure) => structure.space().params.get(structure.order()..).unwrap_or_default(),
+        }
+    }
+
     /// The structure of a tensor of an order.
     ///
     /// # Errors
     /// E1502 and E1508 for the order, E1503 for arguments; E1509 where a condition is too hard.
     pub fn resolve(&self, order: usize) -> Result<Structure, Diagnostic> {
-        let found = match &self.kind {
-            Kind::Named { name, arguments } => self.named(name, arguments, order),
-            Kind::Rule(structure) if structure.order() == order => Ok((**structure).clone()),
-            Kind::Rule(structure) => Err(Error::Dimensions { span: self.span, written: structure.order(), order }),
-        };
-        found.map_err(Error::into_diagnostic)
+        self.resolve_at(order, self.span).map_err(Error::into_diagnostic)
     }
 
-    fn named(&self, name: &str, arguments: &[i64], order: usize) -> Result<Structure, Error> {
-        let span = self.span;
-        let Some(named) = Named::find(name) else { return Err(Error::Unknown { span, word: name.to_string() }) };
-        named.structure(order, arguments).map_err(|error| match error {
-            NamedFault::Order(of) => Error::Order { span, name: name.to_string(), of, order },
-            NamedFault::Arguments => Error::Arguments { span, named: *named },
-            NamedFault::Structure(_) | NamedFault::Text(_) => Error::TooHard { span },
-        })
+    /// As [`StructureSpec::resolve`]; a mistake is one of the place where the tensor occurs.
+    pub(crate) fn resolve_at(&self, order: usize, span: Span) -> Result<Structure, Error> {
+        match &self.kind {
+            Kind::Named { name, arguments } => named(name, arguments, order, span),
+            Kind::Rule(structure) if structure.order() == order => Ok((**structure).clone()),
+            Kind::Rule(structure) => Err(Error::Dimensions { span, written: structure.order(), order }),
+        }
+    }
+}
+
+/// The structure of a name of the library.
+fn named(name: &str, arguments: &[i64], order: usize, span: Span) -> Result<Structure, Error> {
+    let Some(named) = Named::find(name) else { return Err(Error::Unknown { span, word: name.to_string() }) };
+    named.structure(order, arguments).map_err(|error| match error {
+        NamedFault::Order(of) => Error::Order { span, name: name.to_string(), of, order },
+        NamedFault::Arguments => Error::Arguments { span, named: *named },
+        NamedFault::Structure(_) | NamedFault::Text(_) => Error::TooHard { span },
+    })
+}
+
+/// What stands behind the name of the tensor: a name, or dimensions and a rule.
+impl fmt::Display for StructureSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 

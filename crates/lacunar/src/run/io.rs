@@ -10,6 +10,7 @@ use lacunar_runtime::{Buffer, Tensor};
 use super::Runner;
 use crate::bind::{Slot, check_tensor};
 use crate::error::Error;
+use crate::structure::as_given;
 
 impl Runner<'_, '_> {
     /// Prints a tensor with its name, on a line.
@@ -67,6 +68,7 @@ impl Runner<'_, '_> {
         let read = if *read.format() == declared.format { read } else { read.convert(&declared.format)? };
         // Kernels were compiled for index arrays of certain widths.
         check_tensor(declared, &read, true)?;
+        let read = as_given(declared, read)?;
         self.slots[tensor.index()] = Slot::Owned(read);
         Ok(())
     }

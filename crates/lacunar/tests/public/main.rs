@@ -21,6 +21,7 @@ mod prune;
 mod reuse;
 mod schedules;
 mod sizes;
+mod structure;
 mod tensor;
 mod tune;
 mod widths;

@@ -33,6 +33,8 @@ impl Program {
                 heaviest: None,
                 view: None,
                 indicator: None,
+                structure: None,
+                is_unique: false,
                 span: Span::NONE,
             });
         }

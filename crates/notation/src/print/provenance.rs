@@ -200,6 +200,8 @@ mod tests {
                 heaviest: None,
                 view: None,
                 indicator: None,
+                structure: None,
+                is_unique: false,
                 fill: None,
                 span: Span::NONE,
             })

@@ -23,7 +23,7 @@ mod named;
 
 use std::fmt;
 
-use lacunar_sets::{Affine, Answer, Map, Piece, Set, Space};
+use lacunar_sets::{Affine, Answer, Map, MapPiece, Piece, Set, Space};
 
 pub use named::{Named, NamedFault};
 
@@ -169,6 +169,32 @@ impl Structure {
             return Some(Some((point.to_vec(), lacunar_sets::Coefficient::ONE)));
         }
         self.redundancy.at(params, point)
+    }
+
+    /// The structure with numbers in the places of its last parameters, so many as there are numbers. `None` if one does not fit, or if it
+    /// can't be told what they leave.
+    ///
+    /// ```
+    /// use lacunar_notation::Structure;
+    /// let support = "[m, n, w] -> { [i, j] : i - j <= w }".parse().unwrap();
+    /// let band = Structure::of_support(&support, &lacunar_sets::Piece::universe(3, 0)).unwrap().with_parameters(&[2]).unwrap();
+    /// assert_eq!(band.unique().contains(&[9, 9], &[5, 3]), Some(true));
+    /// assert_eq!(band.unique().contains(&[9, 9], &[5, 2]), Some(false));
+    /// ```
+    pub fn with_parameters(&self, numbers: &[i64]) -> Option<Structure> {
+        let all = self.space().params.len();
+        let kept = all.checked_sub(numbers.len())?;
+        let space = Space { params: self.space().params[..kept].to_vec(), dims: self.space().dims.clone() };
+        let params = (0..kept).map(Affine::variable).chain(numbers.iter().map(|number| Affine::constant(*number)));
+        let context = self.context.pulled(&Piece::universe(kept, 0), &params.clone().collect::<Vec<_>>())?;
+        let columns: Vec<Affine> = params.chain((0..self.order).map(|dim| Affine::variable(kept + dim))).collect();
+        let unique = self.unique.preimage(space.clone(), &columns)?;
+        let mut redundancy = Map::empty(space.clone(), space.dims.clone());
+        for piece in self.redundancy.pieces() {
+            let (domain, target) = piece.pulled(&space.universe(), &columns)?;
+            redundancy.add(MapPiece { domain, target, coefficient: piece.coefficient })?;
+        }
+        Structure::new(&unique, &redundancy, &context).ok()
     }
 
     /// Whether two structures have the same unique elements and the same map.

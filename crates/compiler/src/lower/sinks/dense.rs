@@ -11,7 +11,7 @@ use std::rc::Rc;
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, ExprId};
 use lacunar_notation::VarId;
-use lacunar_notation::concrete::Stmt;
+use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 
 use super::values::{add_to, clear_block, cleared_value};
@@ -76,7 +76,11 @@ fn clearing(cx: &Lowerer<'_>, access: &AccessKey) -> Clearing {
         return Clearing::Never;
     }
     let (mut depth, mut strip, mut bound) = (0, None, Vec::new());
+    // Where values go to other places than those that the loops walk through, all of it is cleared first.
     let mut stmt = &kernel.stmt;
+    if !is_written_by_one(kernel, access) {
+        return Clearing::Inside(0);
+    }
     while let Stmt::Forall(leaf, body) = stmt {
         // Only loops over the next variable of the result, and over strips of it, come to each of its values once.
         let originals = kernel.provenance.originals(*leaf);
@@ -106,6 +110,15 @@ fn clearing(cx: &Lowerer<'_>, access: &AccessKey) -> Clearing {
         stmt = body;
     }
     strip.unwrap_or(Clearing::Inside(depth))
+}
+
+/// True if all assignments to a result are to the places of one access.
+fn is_written_by_one(kernel: &Kernel, access: &AccessKey) -> bool {
+    let mut is_one = true;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        is_one &= assign.lhs.tensor != access.tensor || AccessKey::from(&assign.lhs) == *access;
+    });
+    is_one
 }
 
 /// A loop over strips of a variable of the statement, if it is one.

@@ -108,7 +108,10 @@ impl Checker<'_> {
         if a.dtype != b.dtype {
             return Some(format!("elements of {} and {}", a.dtype, b.dtype));
         }
-        (a.format != b.format).then(|| format!("stored as {} and {}", a.format, b.format))
+        if a.format != b.format {
+            return Some(format!("stored as {} and {}", a.format, b.format));
+        }
+        (a.structure != b.structure || a.is_unique != b.is_unique).then(|| "with two structures".to_string())
     }
 
     /// An end of a range, as an `i64`, or as a `u64` that may be too large for one.

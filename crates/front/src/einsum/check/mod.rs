@@ -2,8 +2,8 @@
 //!
 //! On exit the invariants of [`lacunar_notation::index`] hold. The steps, each of which needs the ones before it:
 //! `indices` (a variable for each index), `names` (what each name means, and which tensors are inputs), `sizes` (one size for each
-//! variable), `types` (conversions made explicit, fill values of the types of their tensors), `formats` (how results are stored), `gathers` (tensors
-//! whose values are indices),
+//! variable), `types` (conversions made explicit, fill values of the types of their tensors), `formats` (how results are stored),
+//! `structures` (what is known of elements), `gathers` (tensors whose values are indices),
 //! `actions` (what is done between statements).
 //!
 //! ```text
@@ -18,6 +18,7 @@ mod indices;
 mod loops;
 mod names;
 mod sizes;
+mod structures;
 mod types;
 mod values;
 
@@ -35,7 +36,6 @@ pub(crate) use indices::tells;
 pub(crate) use loops::Typing;
 use names::Names;
 pub(crate) use names::{Meaning, meaning};
-pub(crate) use values::tensor_of as values_of;
 
 /// Reads a program and checks it against its declarations.
 ///
@@ -81,6 +81,8 @@ pub(crate) fn check_tree(ast: ast::Ast, declarations: &Declarations) -> Result<P
             heaviest: declarations.heaviest.get(name).copied(),
             view: None,
             indicator: None,
+            structure: None,
+            is_unique: false,
             span: entry.span,
         });
     }
@@ -92,6 +94,7 @@ pub(crate) fn check_tree(ast: ast::Ast, declarations: &Declarations) -> Result<P
     assign(&mut program, &ast, &names, declarations, &mut errors);
     types::fill(&mut program, declarations, &mut errors);
     formats::choose(&mut program, &names, declarations, &mut errors);
+    structures::declare(&mut program, declarations, &mut errors);
     gathers::check(&mut program, &mut errors);
     program.body = actions::checked(&program, &ast.body, &mut errors);
     if errors.is_empty() {

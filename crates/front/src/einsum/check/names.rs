@@ -10,6 +10,7 @@ pub(super) use actions::counted;
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_formats::DType;
+use lacunar_notation::index::values_name;
 use lacunar_notation::{
     AssignOp, BinaryFn, Function, Monoid, Operator, Program, Role, Tensor, TensorId, UnaryFn, VarId,
 };
@@ -20,6 +21,7 @@ use super::super::declarations::Declarations;
 use super::super::error::{AccessMistake, Error, NameMistake, StatementMistake};
 use super::indices::{Indicators, Made, Relation};
 use super::values;
+use crate::structure::StructureSpec;
 use crate::words;
 
 /// The tensors and variables of a program. A tensor's or variable's place in its map is its handle's index.
@@ -181,7 +183,7 @@ impl Names {
 
     /// True if a name that stands alone is the value of an index variable.
     pub fn is_value(&self, name: &str) -> bool {
-        !self.tensors.contains_key(name) && self.tensors.contains_key(&values::tensor_of(name))
+        !self.tensors.contains_key(name) && self.tensors.contains_key(&values_name(name))
     }
 
     /// The handles of indices, which are variables.
@@ -440,7 +442,7 @@ impl<'a> Resolver<'a> {
 
     /// The value of an index variable: an access of the tensor of its values.
     fn value(&mut self, name: &str, span: Span) {
-        let known = self.names.tensors.entry(values::tensor_of(name));
+        let known = self.names.tensors.entry(values_name(name));
         let tensor = known.index();
         known.or_insert(Entry::new(1, span, Role::Index));
         let known = self.names.vars.entry(name.to_string());
@@ -514,7 +516,11 @@ impl<'a> Resolver<'a> {
         let Names { tensors, vars, .. } = &self.names;
         let declarations = self.declarations;
         let no_tensor = |name: &&str| !tensors.contains_key(*name);
-        let nothing = |name: &&str| !tensors.contains_key(*name) && !vars.contains_key(*name);
+        let is_parameter = |name: &str| {
+            let mut parameters = declarations.structures.values().flat_map(StructureSpec::parameters);
+            parameters.any(|parameter| parameter == name)
+        };
+        let nothing = |name: &&str| !tensors.contains_key(*name) && !vars.contains_key(*name) && !is_parameter(name);
         let written = tensors.iter().filter(|(_, entry)| entry.role != Role::Index);
         let tensor_names = written.map(|(name, _)| name.as_str());
         let all_names: IndexSet<&str> = tensor_names.clone().chain(vars.keys().map(String::as_str)).collect();
@@ -524,6 +530,8 @@ impl<'a> Resolver<'a> {
                 "a format"
             } else if declarations.dtypes.contains_key(name) {
                 "a type"
+            } else if declarations.structures.contains_key(name) {
+                "a structure"
             } else {
                 "a value"
             };

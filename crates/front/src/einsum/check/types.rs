@@ -9,6 +9,7 @@
 
 use lacunar_base::Span;
 use lacunar_formats::{DType, Kind, Scalar};
+use lacunar_notation::index::values_name;
 use lacunar_notation::operator::Typed;
 use lacunar_notation::{
     Access, AssignOp, BinaryFn, Expr, ExprKind, Function, Literal, Monoid, Operator, Program, Role, TensorId, UnaryFn,
@@ -19,7 +20,6 @@ use super::super::declarations::Declarations;
 use super::super::error::{Error, StatementMistake, TypeMistake};
 use super::super::operators;
 use super::names::{Entry, Meaning, Names, meaning};
-use super::values;
 
 /// The declared type of a tensor, or the one that inputs have by default.
 pub(super) fn declared(declarations: &Declarations, name: &str) -> DType {
@@ -167,7 +167,7 @@ impl<'a> Typer<'a> {
             // It is told where names are resolved.
             ast::ExprKind::List { .. } => None,
             ast::ExprKind::Name(name) if self.names.is_value(name) => {
-                self.access(&values::tensor_of(name), std::slice::from_ref(expr), span)
+                self.access(&values_name(name), std::slice::from_ref(expr), span)
             }
             ast::ExprKind::Name(name) => self.access(name, &[], span),
             ast::ExprKind::Apply { name, args, callee } => match meaning(&name.text, args, *callee) {
@@ -241,11 +241,8 @@ impl<'a> Typer<'a> {
     /// `argmin(k, e)`: a reduction of the values of `k`, each beside the `e` that it is the index of.
     fn index_of(&mut self, monoid: Monoid, value: Expr, vars: &[ast::Expr], span: Span) -> Option<Value> {
         let [ast::Expr { kind: ast::ExprKind::Name(name), span: place, .. }] = vars else { return None };
-        let access = Access {
-            tensor: self.names.tensor(&values::tensor_of(name)),
-            vars: self.names.indices(vars),
-            span: *place,
-        };
+        let access =
+            Access { tensor: self.names.tensor(&values_name(name)), vars: self.names.indices(vars), span: *place };
         let index = Expr { kind: ExprKind::Access(access), dtype: DType::I64, span: *place };
         let kind = ExprKind::Reduce(monoid, self.names.indices(vars), Box::new(Expr::at(value, index)));
         Some(Value::Typed(Expr { kind, dtype: DType::I64, span }, DType::I64))

@@ -13,11 +13,6 @@ use indexmap::IndexSet;
 use super::super::ast::{Expr, ExprKind, Statement};
 use super::names::{Meaning, meaning, variable};
 
-/// The name of the tensor of a variable's values.
-pub(crate) fn tensor_of(variable: &str) -> String {
-    format!("[{variable}]")
-}
-
 /// The variables of a statement: the indices of its accesses, and the variables of its reductions.
 pub(super) fn variables(statement: &Statement) -> IndexSet<String> {
     let mut found: IndexSet<String> = statement.indices.iter().filter_map(variable).map(str::to_string).collect();

@@ -26,6 +26,7 @@ pub(crate) use syntax::SyntaxMistake;
 pub(crate) use types::TypeMistake;
 
 use crate::concrete::Mistake;
+pub(crate) use crate::structure::Error as StructureMistake;
 
 /// A mistake in a program.
 #[derive(Clone, Debug)]
@@ -40,6 +41,7 @@ pub(crate) enum Error {
     Action(ActionMistake),
     Operator(OperatorMistake),
     Concrete(Mistake),
+    Structure(StructureMistake),
 }
 
 impl Error {
@@ -56,6 +58,7 @@ impl Error {
             Error::Action(error) => error.into_diagnostic(),
             Error::Operator(error) => error.into_diagnostic(),
             Error::Concrete(error) => error.into_diagnostic(),
+            Error::Structure(error) => error.into_diagnostic(),
         }
     }
 }
@@ -70,4 +73,4 @@ macro_rules! kinds {
     };
 }
 
-kinds!(Syntax: SyntaxMistake, Name: NameMistake, Access: AccessMistake, Size: SizeMistake, Format: FormatMistake, Type: TypeMistake, Statement: StatementMistake, Action: ActionMistake, Operator: OperatorMistake, Concrete: Mistake);
+kinds!(Syntax: SyntaxMistake, Name: NameMistake, Access: AccessMistake, Size: SizeMistake, Format: FormatMistake, Type: TypeMistake, Statement: StatementMistake, Action: ActionMistake, Operator: OperatorMistake, Concrete: Mistake, Structure: StructureMistake);

@@ -1,0 +1,108 @@
+//! Inputs with a declared structure: files are compared with it, made-up values get it, and what follows from other elements is dropped
+//! where the program reads each element once.
+//!
+//! On entry: inputs as they were read or made up. On exit: those of structured tensors have their structures; the declarations tell of
+//! which the unique elements alone are left.
+
+use lacunar::inside::compiler::structure::settle;
+use lacunar::inside::notation::{self, Structure};
+use lacunar::{Category, Diagnostic, DynTensor, StructureError, Structured};
+use lacunar_front::{Declarations, check};
+
+use crate::failure::Failure;
+use crate::inputs::{Input, tensor_of};
+use crate::prepare::{Values, declare};
+use crate::program::Program;
+use crate::request::{Origin, Request};
+
+/// Gives inputs their structures.
+///
+/// # Errors
+/// An element of a file contradicts; the structure does not fit the tensor; memory is refused.
+pub fn apply(
+    program: &Program,
+    (request, values): (&Request, Values),
+    declarations: &mut Declarations,
+    inputs: &mut [Input],
+) -> Result<(), Failure> {
+    if declarations.structures.is_empty() {
+        return Ok(());
+    }
+    let checked = check(&program.text, declarations).map_err(|mistakes| program.mistakes(mistakes))?;
+    for input in inputs.iter_mut() {
+        let Some(structure) = structure_of(&checked, &input.name) else { continue };
+        let given = request.givens.get(&input.name);
+        let made = given.filter(|given| matches!(given.origin, Origin::Generated(_)));
+        let params = sizes(&input.tensor);
+        match made {
+            Some(_) => input.tensor = of_library(&input.name, input.tensor.with_structure(&structure, &params))?,
+            None => input.tensor.check_structure(&structure, &params).map_err(|error| contradicted(input, error))?,
+        }
+        declare(declarations, input);
+    }
+    // Shipped kernels take whole tensors.
+    if values == Values::All {
+        keep_unique(program, declarations, inputs)?;
+    }
+    Ok(())
+}
+
+/// Drops the elements that follow from others, of the inputs that the program reads once.
+fn keep_unique(program: &Program, declarations: &mut Declarations, inputs: &mut [Input]) -> Result<(), Failure> {
+    let names = declarations.structures.keys().filter(|name| inputs.iter().any(|input| input.name == **name));
+    declarations.unique = names.cloned().collect();
+    let mut checked = check(&program.text, declarations).map_err(|mistakes| program.mistakes(mistakes))?;
+    settle(&mut checked);
+    declarations.unique.retain(|name| {
+        tensor_of(&checked, name).is_some_and(|tensor| {
+            let structure = tensor.structure.as_deref();
+            tensor.is_unique && structure.is_some_and(|structure| !structure.is_without_redundancy())
+        })
+    });
+    for input in inputs.iter_mut() {
+        let is_unique = declarations.unique.contains(&input.name);
+        let Some(structure) = structure_of(&checked, &input.name).filter(|_| is_unique) else { continue };
+        let unique = input.tensor.keep_unique(&structure, &sizes(&input.tensor));
+        input.tensor = of_library(&input.name, unique)?;
+        input.unique_of = Some(structure);
+        declare(declarations, input);
+    }
+    Ok(())
+}
+
+impl Input {
+    /// The tensor with all that follows from its elements, if these are the unique ones alone.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn completed(&self) -> Result<Option<DynTensor>, Failure> {
+        let Some(structure) = &self.unique_of else { return Ok(None) };
+        of_library(&self.name, self.tensor.with_structure(structure, &sizes(&self.tensor))).map(Some)
+    }
+}
+
+fn structure_of(checked: &notation::Program, name: &str) -> Option<Structure> {
+    tensor_of(checked, name)?.structure.as_deref().cloned()
+}
+
+/// The values of the parameters of a tensor's structure.
+fn sizes(tensor: &DynTensor) -> Vec<i64> {
+    tensor.dims().iter().map(|size| i64::try_from(*size).unwrap_or(i64::MAX)).collect()
+}
+
+fn of_library(name: &str, found: Result<DynTensor, StructureError>) -> Result<DynTensor, Failure> {
+    found.map_err(|error| Failure::Library(lacunar::Error::structure(name, error)))
+}
+
+/// The mistake of an input whose elements contradict its structure.
+fn contradicted(input: &Input, error: StructureError) -> Failure {
+    match error {
+        StructureError::Element(found) => {
+            let message =
+                format!("{} does not have the structure that is declared of `{}`: {found}", input.origin, input.name);
+            let hint = "leave `-p` away, or give a file that has the structure; `lacunar info` names those that it has";
+            Failure::plain(Diagnostic::error("E1308", message).category(Category::File).hint(hint))
+        }
+        error => Failure::Library(lacunar::Error::structure(&input.name, error)),
+    }
+}

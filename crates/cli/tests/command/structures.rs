@@ -1,0 +1,106 @@
+//! Structure of data: what `info` finds in files, and what `plot` draws of it.
+
+use crate::common::Folder;
+
+/// A matrix file of entries that are counted from 1.
+fn matrix(folder: &Folder, name: &str, dims: [u64; 2], field: &str, entries: &[&str]) {
+    let [rows, columns] = dims;
+    let head = format!("%%MatrixMarket matrix coordinate {field}\n{rows} {columns} {}\n", entries.len());
+    folder.write(name, &(head + &entries.join("\n") + "\n"));
+}
+
+/// A symmetric matrix with a narrow band.
+fn mesh(folder: &Folder) {
+    let entries = ["1 1 2", "2 1 -1", "2 2 3", "3 2 -1", "3 3 2", "4 3 -5", "4 4 2"];
+    matrix(folder, "mesh.mtx", [4, 4], "real symmetric", &entries);
+}
+
+#[test]
+fn info_names_structures() {
+    let folder = Folder::new();
+    mesh(&folder);
+    let text = folder.succeed("info mesh.mtx");
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("structure")).collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(lines[0].starts_with("structure   -p A:symmetric      "), "{text}");
+    assert!(lines[1].starts_with("structure   -p 'A:banded(1,1)'  so many diagonals below and above"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&folder.succeed("info mesh.mtx --json")).unwrap();
+    let flags: Vec<&str> =
+        json["structures"].as_array().unwrap().iter().map(|one| one["flag"].as_str().unwrap()).collect();
+    assert_eq!(flags, ["A:symmetric", "A:banded(1,1)"]);
+    assert_eq!(json["structures"][1]["name"], "banded");
+    assert_eq!(json["structures"][1]["arguments"], serde_json::json!([1, 1]));
+    matrix(&folder, "skew.mtx", [3, 3], "real skew-symmetric", &["2 1 7", "3 1 1", "3 2 4"]);
+    assert!(folder.succeed("info skew.mtx").contains("-p A:skew "));
+    matrix(&folder, "hermitian.mtx", [2, 2], "complex hermitian", &["1 1 1 0", "2 1 3 4"]);
+    assert!(folder.succeed("info hermitian.mtx").contains("-p A:hermitian "));
+    matrix(&folder, "none.mtx", [2, 2], "real general", &["1 1 1", "1 2 2", "2 1 3", "2 2 4"]);
+    assert!(!folder.succeed("info none.mtx").contains("structure"));
+    folder.write("v.tns", "2 1.5\n4 1.5\n");
+    folder.succeed("info v.tns");
+    folder.write("c.tns", "1 1 1 2\n2 2 2 3\n");
+    assert!(folder.succeed("info c.tns").contains("-p A:diagonal "));
+}
+
+#[test]
+fn kernels_read_each_element_once() {
+    let folder = Folder::new();
+    mesh(&folder);
+    let run = "run 'y(i) = A(i,j) * x(j)' -i A:mesh.mtx -g x:rand --check";
+    let whole: serde_json::Value = serde_json::from_str(&folder.succeed(&format!("{run} --json"))).unwrap();
+    let once: serde_json::Value =
+        serde_json::from_str(&folder.succeed(&format!("{run} --json -p A:symmetric"))).unwrap();
+    let entries = |outcome: &serde_json::Value| outcome["inputs"][0]["nnz"].as_u64();
+    assert_eq!((entries(&whole), entries(&once)), (Some(10), Some(7)));
+    let explained = folder.succeed(&format!("{run} -p A:symmetric --explain"));
+    assert!(explained.contains("`A` is read once"), "{explained}");
+    // A product with a tensor that has gaps reads all of it.
+    let whole = folder.succeed("run 'C(i,j) = A(i,k) * A(k,j)' -i A:mesh.mtx -p A:symmetric --check --explain");
+    assert!(!whole.contains("is read once"), "{whole}");
+    // A loop ends where the triangle does.
+    let line = "run 'y(i) = A(i,j) * x(j)' -g A:rand -d A:9,9 -g x:rand -p A:lower --check --emit imp";
+    let loops = folder.succeed(line);
+    assert!(loops.contains("for j in 0 .. j_high") && loops.contains("nnz 45"), "{loops}");
+    folder.succeed("run 'y(i) = A(i,j) * x(j)' -g A:rand -d A:9,9 -d w:2 -g x:rand -p 'A(i,j): i - j <= w' --check");
+}
+
+#[test]
+fn files_are_compared_with_their_structures() {
+    let folder = Folder::new();
+    mesh(&folder);
+    let line = "run 'y(i) = A(i,j) * x(j)' -i A:mesh.mtx -g x:rand -p A:upper";
+    let expected = "error[E1308]: mesh.mtx does not have the structure that is declared of `A`: element (1, 0) is -1";
+    folder.fail(line, 3, expected);
+    folder.write("loop.lac", "read A \"mesh.mtx\"\ny(i) = A(i,j) * x(j)\nprint y\n");
+    folder.succeed("run loop.lac -g x:ones -p A:symmetric");
+    folder.fail("run loop.lac -g x:ones -p A:skew", 3, "by its structure");
+}
+
+#[test]
+fn plot_shows_what_follows() {
+    let folder = Folder::new();
+    mesh(&folder);
+    folder.succeed("plot mesh.mtx -o mesh.svg -p A:symmetric");
+    let picture = folder.read("mesh.svg");
+    assert!(picture.contains("7 unique") && picture.contains("3 derived from them"), "{picture}");
+    folder.succeed("plot mesh.mtx -o mesh.png -p 'A(i,j): A(j,i) = A(i,j); i - j <= 1' -f csr");
+    folder.succeed("plot mesh.mtx -o band.svg -p 'A:banded(1)'");
+    assert!(folder.read("band.svg").contains("0 derived from them"));
+    let lines = [
+        (
+            "plot mesh.mtx -o mesh.svg -p A:upper",
+            "error[E1308]: mesh.mtx: element (1, 0) is -1, but by its structure it is 0",
+        ),
+        (
+            "plot mesh.mtx -o mesh.svg -p A:skew",
+            "error[E1308]: mesh.mtx: element (0, 0) is 2, but by its structure it is 0",
+        ),
+    ];
+    lines.into_iter().for_each(|(line, message)| folder.fail(line, 3, message));
+    folder.fail("plot mesh.mtx -o mesh.svg -p A:symetric", 2, "E1501");
+    folder.fail("plot mesh.mtx -o mesh.svg -p 'A(i,j): i <= k'", 2, "E1309");
+    matrix(&folder, "wide.mtx", [2, 3], "real general", &["1 3 1"]);
+    folder.fail("plot wide.mtx -o wide.svg -p A:symmetric", 2, "E1309");
+    folder.write("c.tns", "1 1 1 2\n2 2 2 3\n");
+    folder.succeed("plot c.tns -o c.svg -p A:symmetric");
+}

@@ -1,0 +1,155 @@
+//! Structures of results: what statements make of the structures of their operands, and whether it is what is declared.
+//!
+//! ```text
+//! C(i,j) = L(i,k) * M(k,j)        L, M lower; C declared lower: it is. C declared diagonal: element (1, 0) may be other than 0.
+//! C(i,j) = X(t,i) * X(t,j)        C declared symmetric: it is, whatever X is
+//! ```
+//!
+//! On entry: a program whose statements have the types and formats of their tensors. On exit: a structure for each result of a statement
+//! that sets it, if something is known; an error for a declared one that does not follow.
+//! Paper: Ghorbani et al. 2023, §5.1.
+
+use std::collections::BTreeMap;
+
+use lacunar_base::Diagnostic;
+use lacunar_notation::{Program, Structure, TensorId};
+use lacunar_sets::{Affine, Answer, Map, MapPiece, Set, Space};
+
+use super::infer::infer;
+use crate::reduction::make_explicit;
+
+/// The sizes that counter-examples are looked for in.
+const SIZES: std::ops::Range<i64> = 1..5;
+/// The most points that are looked at for one.
+const MOST_POINTS: usize = 1 << 16;
+
+/// The structure of what each statement sets, as far as it follows from those of operands.
+pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
+    let mut known: BTreeMap<TensorId, Structure> = BTreeMap::new();
+    for (id, tensor) in program.tensors.iter() {
+        let is_assigned = program.statements.iter().any(|statement| statement.lhs.tensor == id);
+        if let Some(structure) = tensor.structure.as_deref().filter(|_| !is_assigned) {
+            known.insert(id, structure.clone());
+        }
+    }
+    let mut found = Vec::new();
+    for statement in &program.statements {
+        let (mut vars, target) = (program.vars.clone(), statement.lhs.tensor);
+        let explicit = make_explicit(statement, &mut vars);
+        let inferred = infer(&explicit, &program.tensors, &vars, &known);
+        // A later statement of a program without loops reads what the last one before has set.
+        match inferred.clone().filter(|structure| program.is_sequence() && is_of_sizes(structure)) {
+            Some(structure) => known.insert(target, structure),
+            None => known.remove(&target),
+        };
+        found.push((target, inferred));
+    }
+    found
+}
+
+/// True if the sizes of a tensor are all that its structure depends on.
+fn is_of_sizes(structure: &Structure) -> bool {
+    structure.space().params.len() == structure.order()
+}
+
+/// Compares what is declared of results with what follows.
+///
+/// # Errors
+/// E1514 for the first result of which it does not follow, with an element if there is one.
+pub fn check(program: &Program) -> Result<(), Diagnostic> {
+    let is_declared = |id: TensorId| program.tensors[id].structure.is_some();
+    if !program.statements.iter().any(|statement| is_declared(statement.lhs.tensor)) {
+        return Ok(());
+    }
+    for ((target, inferred), statement) in results(program).into_iter().zip(&program.statements) {
+        let tensor = &program.tensors[target];
+        let Some(declared) = tensor.structure.as_deref() else { continue };
+        let fault = match &inferred {
+            None => Some("what is known of the operands does not tell its structure".to_string()),
+            Some(inferred) => contradiction(declared, inferred),
+        };
+        if let Some(fault) = fault {
+            let message = format!("`{}` need not have the structure that is declared", tensor.name);
+            let hint = "declare structures of the operands from which it follows, or leave this one away";
+            return Err(Diagnostic::error("E1514", message).label(statement.lhs.span, fault).hint(hint));
+        }
+    }
+    Ok(())
+}
+
+/// The reason why a tensor that has one structure need not have another; `None` if it has.
+fn contradiction(declared: &Structure, inferred: &Structure) -> Option<String> {
+    let unknown = || Some("it can't be told whether it has".to_string());
+    let Some((support, map)) = over(declared, inferred.space()) else { return unknown() };
+    let (Some(own), Some(closed)) = (inferred.support(), inferred.closed()) else { return unknown() };
+    let Some(outside) = own.subtract(&support) else { return unknown() };
+    if !outside.is_empty().is_yes() {
+        return match example(inferred, |params, point| outside.contains(params, point)) {
+            Some((sizes, point)) => Some(format!("of {sizes}, element {point} may be other than 0")),
+            None => unknown(),
+        };
+    }
+    let (Some(kept), Some(through)) = (closed.restricted(&map.domain()), map.then(&closed)) else { return unknown() };
+    if kept.equals(&through) == Answer::Yes {
+        return None;
+    }
+    let differs = |params: &[i64], point: &[i64]| Some(kept.at(params, point)? != through.at(params, point)?);
+    match example(inferred, differs) {
+        Some((sizes, point)) => Some(format!("of {sizes}, element {point} need not follow from the other")),
+        None => unknown(),
+    }
+}
+
+/// The support and the map of a structure, over the space of another one whose first parameters are the sizes.
+fn over(structure: &Structure, space: &Space) -> Option<(Set, Map)> {
+    let (order, params) = (structure.order(), space.params.len());
+    let columns = (0..order).chain(params..params + order).map(Affine::variable).collect::<Vec<_>>();
+    let support = structure.support()?.preimage(space.clone(), &columns)?;
+    let mut map = Map::empty(space.clone(), space.dims.clone());
+    for piece in structure.redundancy().pieces() {
+        let (domain, target) = piece.pulled(&space.universe(), &columns)?;
+        map.add(MapPiece { domain, target, coefficient: piece.coefficient })?;
+    }
+    Some((support, map))
+}
+
+/// Sizes and a point of which something holds, in words.
+fn example(structure: &Structure, mut holds: impl FnMut(&[i64], &[i64]) -> Option<bool>) -> Option<(String, String)> {
+    let (params, order) = (structure.space().params.len(), structure.order());
+    let mut sizes = vec![SIZES.start; params];
+    let mut looked_at = 0;
+    loop {
+        let mut point = vec![0; order];
+        let fits = structure.context().contains(&sizes, &[]) == Some(true);
+        while fits {
+            looked_at += 1;
+            if looked_at > MOST_POINTS {
+                return None;
+            }
+            if holds(&sizes, &point) == Some(true) {
+                let words = |numbers: &[i64], between: &str| {
+                    numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(between)
+                };
+                return Some((words(&sizes[..order], " x "), format!("({})", words(&point, ", "))));
+            }
+            if !advance(&mut point, |dim| 0..sizes[dim]) {
+                break;
+            }
+        }
+        if !advance(&mut sizes, |_| SIZES) {
+            return None;
+        }
+    }
+}
+
+/// The next numbers in their ranges, the last changing the fastest; false after the last ones.
+fn advance(numbers: &mut [i64], range: impl Fn(usize) -> std::ops::Range<i64>) -> bool {
+    for place in (0..numbers.len()).rev() {
+        numbers[place] += 1;
+        if numbers[place] < range(place).end {
+            return true;
+        }
+        numbers[place] = range(place).start;
+    }
+    false
+}

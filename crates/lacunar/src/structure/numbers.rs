@@ -1,0 +1,129 @@
+//! Elements of any type as numbers, for comparison: what is equal, and what a coefficient makes of an element.
+//!
+//! ```text
+//! 0 = -0, NaN = NaN       -1/2 * 3 = -1.5 of reals, -1 of integers, which are truncated as they are everywhere
+//! conj * (2 + 3i) = 2 - 3i
+//! ```
+
+use lacunar_formats::{DType, One, Scalar};
+use lacunar_runtime::{AllocError, Buffer, Convert, Number, Values, scalar_of};
+use lacunar_sets::Coefficient;
+use num_complex::Complex;
+
+/// The values of a tensor, of any type.
+pub(super) trait Elements: Sync {
+    /// One of them.
+    fn number(&self, at: usize) -> Number;
+    /// A number times a coefficient, rounded to a value of the type.
+    fn times(&self, number: Number, by: Coefficient) -> Number;
+    /// The value that a number is.
+    fn scalar(&self, number: Number) -> Scalar;
+    /// Values at places, each times a coefficient.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    fn gathered(&self, places: &[(usize, Coefficient)]) -> Result<Values, AllocError>;
+}
+
+impl<T: Convert> Elements for &[T] {
+    #[inline]
+    fn number(&self, at: usize) -> Number {
+        self[at].number()
+    }
+
+    fn times(&self, number: Number, by: Coefficient) -> Number {
+        times::<T>(number, by)
+    }
+
+    fn scalar(&self, number: Number) -> Scalar {
+        match T::DTYPE {
+            // Elements of a pattern that are not stored have no value of its type.
+            DType::Pattern => Scalar::bool(!is_zero(number)),
+            _ => scalar_of(T::from_number(number)),
+        }
+    }
+
+    fn gathered(&self, places: &[(usize, Coefficient)]) -> Result<Values, AllocError> {
+        let mut values: Vec<T> = Vec::new();
+        let bytes = places.len().saturating_mul(size_of::<T>()) as u64;
+        values.try_reserve_exact(places.len()).map_err(|_| AllocError { bytes })?;
+        values.extend(places.iter().map(|&(at, by)| match by.is_one() {
+            true => self[at],
+            false => T::from_number(times::<T>(self[at].number(), by)),
+        }));
+        Ok(T::wrap(values))
+    }
+}
+
+fn times<T: Convert>(number: Number, by: Coefficient) -> Number {
+    if by.is_one() {
+        return number;
+    }
+    let whole = |number: i128| number * i128::from(by.numerator()) / i128::from(by.denominator());
+    let real = |number: f64| if by.denominator() == 1 && by.numerator() == 1 { number } else { number * by.number() };
+    let product = match number {
+        Number::Unsigned(number) => Number::Unsigned(whole(number.into()) as u64),
+        Number::Signed(number) => Number::Signed(whole(number.into()) as i64),
+        Number::Real(number) => Number::Real(real(number)),
+        Number::Complex(re, im) => Number::Complex(real(re), real(if by.conjugate { -im } else { im })),
+    };
+    T::from_number(product).number()
+}
+
+/// True if two numbers of one type are equal: zeros of either sign are, and so is what is not a number.
+#[inline]
+pub(super) fn same(a: Number, b: Number) -> bool {
+    let real = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
+    match (a, b) {
+        (Number::Real(a), Number::Real(b)) => real(a, b),
+        (Number::Complex(a, b), Number::Complex(c, d)) => real(a, c) && real(b, d),
+        (a, b) => a == b,
+    }
+}
+
+/// True if a number is 0, of either sign.
+#[inline]
+pub(super) fn is_zero(number: Number) -> bool {
+    match number {
+        Number::Unsigned(number) => number == 0,
+        Number::Signed(number) => number == 0,
+        Number::Real(number) => number == 0.0,
+        Number::Complex(re, im) => re == 0.0 && im == 0.0,
+    }
+}
+
+/// Zero, of the kind of a type.
+pub(super) fn zero(dtype: DType) -> Number {
+    use lacunar_formats::Kind;
+    match dtype.kind() {
+        Kind::Bool | Kind::Unsigned => Number::Unsigned(0),
+        Kind::Signed => Number::Signed(0),
+        Kind::Real => Number::Real(0.0),
+        Kind::Complex => Number::Complex(0.0, 0.0),
+    }
+}
+
+/// The values of a tensor.
+pub(super) fn elements(values: &Buffer) -> Box<dyn Elements + '_> {
+    fn of<T: Convert>(values: &Buffer) -> Box<dyn Elements + '_> {
+        Box::new(values.as_slice::<T>().unwrap_or_default())
+    }
+    match values.dtype() {
+        DType::Bool => of::<bool>(values),
+        DType::I8 => of::<i8>(values),
+        DType::I16 => of::<i16>(values),
+        DType::I32 => of::<i32>(values),
+        DType::I64 => of::<i64>(values),
+        DType::U8 => of::<u8>(values),
+        DType::U16 => of::<u16>(values),
+        DType::U32 => of::<u32>(values),
+        DType::U64 => of::<u64>(values),
+        DType::F16 => of::<half::f16>(values),
+        DType::BF16 => of::<half::bf16>(values),
+        DType::F32 => of::<f32>(values),
+        DType::F64 => of::<f64>(values),
+        DType::C64 => of::<Complex<f32>>(values),
+        DType::C128 => of::<Complex<f64>>(values),
+        DType::Pattern => of::<One>(values),
+    }
+}
