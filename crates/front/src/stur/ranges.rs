@@ -178,7 +178,10 @@ impl Condition {
 /// Narrows ranges by what comparisons say.
 pub(super) fn propagate(conditions: &[Condition], ranges: &mut Ranges) {
     for _ in 0..MOST_ROUNDS {
-        let changed = conditions.iter().fold(false, |changed, condition| condition.narrow(ranges) || changed);
+        let mut changed = false;
+        for condition in conditions {
+            changed |= condition.narrow(ranges);
+        }
         if !changed || ranges.values().any(|range| range.is_empty()) {
             return;
         }
