@@ -20,6 +20,7 @@ mod oracle_tests;
 pub mod pairs;
 pub mod passed;
 pub mod rounds;
+pub mod rules;
 pub mod runner;
 pub mod schedules;
 pub mod semirings;

@@ -25,6 +25,7 @@ const RUN_EXAMPLES: &str = "\
 A program is one or more statements, separated by `;` or new lines, with loops, conditions, `swap`, `print`, `read` and
 `write` around them (docs/programs.md). A file PROGRAM.lac holds a program, comments (`#`), and lines that begin with `-`, which are flags as on the command line (quoted as in a shell); flags on the command
 line come after those in the file. Names of files are relative to the current folder, wherever they stand.
+A file PROGRAM.stur holds rules in the language of StructTensor (docs/rules.md), comments and flags; -d n:8 gives a symbol its value.
 
 An input that is read from a file has, unless -f says otherwise, the format csr (order 2) or csf (higher) if the file
 lists entries, and dense if it is an array or of order 1; -f A:auto chooses the format from the entries, for 1000 uses,
@@ -108,8 +109,8 @@ pub enum Command {
 /// `--emit`, `--emit-to` and `--explain` have none on `tune`.
 #[derive(Args, Debug)]
 pub struct ProgramArgs {
-    /// Statements such as 'y(i) = A(i,j) * x(j)', or a file PROGRAM.lac
-    #[arg(value_name = "EXPR|FILE.lac")]
+    /// Statements such as 'y(i) = A(i,j) * x(j)', or a file PROGRAM.lac, or one PROGRAM.stur of rules
+    #[arg(value_name = "EXPR|FILE")]
     pub program: String,
 
     /// Its help is made by `formats()`.
@@ -124,7 +125,7 @@ pub struct ProgramArgs {
     #[arg(long = "fill", value_name = "NAME:VALUE", allow_hyphen_values = true)]
     pub fills: Vec<String>,
 
-    /// Sizes, of a tensor (A:5,10) or of an index variable (i:5)
+    /// Sizes, of a tensor (A:5,10) or of an index variable (i:5); the value of a symbol of rules (n:5)
     #[arg(short = 'd', value_name = "NAME:SIZES")]
     pub sizes: Vec<String>,
 

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use lacunar::{Category, DType, Options};
 use lacunar_front::einsum::{Action, ActionKind, Ast};
-use lacunar_front::{Declarations, check};
+use lacunar_front::{Declarations, Language, check, stur};
 
 use crate::args::ProgramArgs;
 use crate::failure::Failure;
@@ -48,6 +48,15 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         crate::output::check_folder(folder)?;
     }
     let ast = program.parse()?;
+    request.declarations.language = program.language;
+    if program.language == Language::Rules {
+        // Files that do not tell their sizes have those that rules say.
+        for (name, dims) in stur::sizes(&program.text, &request.declarations) {
+            if request.givens.contains_key(&name) {
+                request.declarations.dims.entry(name).or_insert(dims);
+            }
+        }
+    }
     request.give_read(&ast);
     inputs::choose_pattern_formats(&ast, &mut request);
     let mut declarations = request.declarations.clone();
@@ -55,7 +64,10 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         declarations.inputs = Some(request.givens.keys().cloned().collect());
     }
     leave_open(&request, values, &ast, &mut declarations);
-    check_early(program, &declarations)?;
+    // Of rules, nothing can be checked before all sizes are known.
+    if program.language == Language::Statements {
+        check_early(program, &declarations)?;
+    }
     check_outputs(&request, args, &ast)?;
     let mut times = LoadTimes::default();
     let progress = std::io::stderr().is_terminal();

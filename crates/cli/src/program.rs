@@ -1,4 +1,4 @@
-//! The program to run: the text of an expression, or a file `PROGRAM.lac` of actions and flags.
+//! The program to run: the text of an expression, or a file `PROGRAM.lac` of actions and flags, or one `PROGRAM.stur` of rules and flags.
 //!
 //! ```text
 //! # PageRank, one step                          comments as in the language
@@ -12,6 +12,8 @@ use std::path::Path;
 
 use lacunar::{Category, Diagnostic, Error};
 use lacunar_front::einsum::{Action, ActionKind, Ast, Callee, Expr, ExprKind, parse};
+use lacunar_front::{Language, stur};
+use lacunar_notation::Role;
 
 use crate::failure::Failure;
 use crate::request::Request;
@@ -28,22 +30,30 @@ pub struct Program {
     pub origin: String,
     /// The flags in the file, in order.
     pub flags: Vec<String>,
+    /// The language of the text.
+    pub language: Language,
 }
 
 impl Program {
-    /// The program that an argument names: the file, if it ends in `.lac`, or the argument itself.
+    /// The program that an argument names: the file, if it ends in `.lac` or `.stur`, or the argument itself.
     ///
     /// # Errors
     /// The file can't be read, or a line of flags has a quote that is not closed.
     pub fn open(argument: &str) -> Result<Program, Failure> {
-        if Path::new(argument).extension().is_none_or(|extension| extension != "lac") {
-            return Ok(Program { text: argument.to_string(), origin: "expression".to_string(), flags: Vec::new() });
-        }
-        Program::from_file(&read_text(argument, "statements and flags")?, argument)
+        let (language, what) = match Path::new(argument).extension().and_then(|extension| extension.to_str()) {
+            Some("lac") => (Language::Statements, "statements and flags"),
+            Some("stur") => (Language::Rules, "rules and flags"),
+            _ => {
+                let (text, origin) = (argument.to_string(), "expression".to_string());
+                return Ok(Program { text, origin, flags: Vec::new(), language: Language::Statements });
+            }
+        };
+        Ok(Program { language, ..Program::from_file(&read_text(argument, what)?, argument)? })
     }
 
     fn from_file(content: &str, origin: &str) -> Result<Program, Failure> {
-        let mut program = Program { text: String::new(), origin: origin.to_string(), flags: Vec::new() };
+        let (text, flags, language) = (String::new(), Vec::new(), Language::Statements);
+        let mut program = Program { text, origin: origin.to_string(), flags, language };
         for (number, line) in content.lines().enumerate() {
             if line.trim_start().starts_with('-') {
                 let words = shlex::split(line).ok_or_else(|| {
@@ -66,12 +76,18 @@ impl Program {
         Ok(program)
     }
 
-    /// Reads the statements.
+    /// Reads the statements; of rules, statements with the same tensors, of which nothing else is right.
     ///
     /// # Errors
     /// The mistakes in them.
     pub fn parse(&self) -> Result<Ast, Failure> {
-        let (ast, mistakes) = parse(&self.text);
+        let (ast, mistakes) = match self.language {
+            Language::Statements => parse(&self.text),
+            Language::Rules => {
+                let rules = stur::names(&self.text).map_err(|mistakes| self.mistakes(mistakes))?;
+                parse(&names_text(&rules))
+            }
+        };
         if mistakes.is_empty() { Ok(ast) } else { Err(self.mistakes(mistakes)) }
     }
 
@@ -90,6 +106,18 @@ impl Program {
             other => Failure::Library(other),
         }
     }
+}
+
+/// Statements that have the tensors of rules, each with as many indices as there.
+fn names_text(rules: &stur::Program) -> String {
+    let access = |(name, order, _): &(String, usize, Role)| {
+        let indices: Vec<String> = (0..*order).map(|place| format!("index_{place}")).collect();
+        format!("{name}[{}]", indices.join(","))
+    };
+    let tensors = rules.tensors();
+    let (inputs, results): (Vec<_>, Vec<_>) = tensors.iter().partition(|(_, _, role)| *role == Role::Input);
+    let values: Vec<String> = inputs.into_iter().map(access).chain(["0".to_string()]).collect();
+    results.into_iter().map(|result| format!("{} = {}\n", access(result), values.join(" + "))).collect()
 }
 
 /// The content of a text file that holds `what`.

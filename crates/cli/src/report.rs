@@ -94,7 +94,7 @@ struct JsonResult<'a> {
 }
 
 impl Outcome<'_> {
-    /// One JSON object, on one line. `result` is the tensor that the last statement assigns to.
+    /// One JSON object, on one line. `result` is the tensor that the last statement assigns to, of those that the program is for.
     ///
     /// # Errors
     /// Memory is refused.
@@ -108,7 +108,9 @@ impl Outcome<'_> {
             bytes: input.tensor.bytes(),
             fill: fill_text(&input.tensor),
         });
-        let last = self.kernel.program().statements.last().map(|s| &self.kernel.program().tensors[s.lhs.tensor].name);
+        let program = self.kernel.program();
+        let assigned = program.statements.iter().map(|statement| statement.lhs.tensor);
+        let last = assigned.rev().find(|id| program.is_output(*id)).map(|id| &program.tensors[id].name);
         let result = match self.results.iter().find(|(name, _)| Some(name) == last) {
             None => None,
             Some((name, tensor)) => {

@@ -51,19 +51,24 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     shown.print(&aside, &report::before(&kernel, &inputs))?;
     let Measured { last, times, converts, totals } = measure(&kernel, &given, args.time, &shown)?;
 
+    let shared = last.others.len();
+    let mut all = last.others;
+    all.extend(last.results);
     let tensor = |name: &str| {
-        let results = last.results.iter().map(|(name, tensor)| (name.as_str(), tensor));
+        let results = all.iter().map(|(name, tensor)| (name.as_str(), tensor));
         results.chain(given.iter().copied()).find(|(other, _)| *other == name).map(|(_, tensor)| tensor)
     };
     let flops = flops::of_program(kernel.program(), &last.counts, &tensor)?;
-    let (kernel, request, inputs, results) = (&kernel, &request, inputs.as_slice(), last.results.as_slice());
+    let (kernel, request, inputs) = (&kernel, &request, inputs.as_slice());
+    // Those that the program is for.
+    let results = all.get(shared..).unwrap_or_default();
     let (times, converts, totals) = (&times, &converts, &totals);
     let mut outcome = Outcome { kernel, request, inputs, results, load, times, converts, totals, flops, verdict: None };
     if !args.json {
         shown.print("", &outcome.text()?)?;
     }
     let verdict = match args.check {
-        true => Some(checked((program, kernel), &options, inputs, results, args.seed)?),
+        true => Some(checked((program, kernel), &options, inputs, &all, args.seed)?),
         false => None,
     };
     outcome.verdict = verdict.as_ref();
@@ -76,7 +81,7 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
         None => {}
     }
     for (name, file) in &request.outputs {
-        if let Some((_, tensor)) = results.iter().find(|(result, _)| result == name) {
+        if let Some((_, tensor)) = all.iter().find(|(result, _)| result == name) {
             output::write(tensor, file)?;
         }
     }

@@ -104,17 +104,23 @@ impl Statement<'_> {
         self.tensor(&self.kernel.program().tensors[access.tensor].name)
     }
 
-    /// The size of each variable of the statement that some tensor tells.
+    /// The size of each variable of the statement that some tensor tells, or that is declared.
     fn whole_sizes(&self) -> BTreeMap<VarId, u64> {
         let statement = self.statement();
         let accesses = std::iter::once(&statement.lhs).chain(statement.rhs.accesses());
         let mut sizes = BTreeMap::new();
         for access in accesses {
-            if let Some(tensor) = self.tensor_of(access) {
-                sizes.extend(access.vars.iter().copied().zip(tensor.dims().iter().copied()));
+            match self.tensor_of(access) {
+                Some(tensor) => sizes.extend(access.vars.iter().copied().zip(tensor.dims().iter().copied())),
+                // A variable that stands as a value.
+                None => sizes.extend(access.vars.iter().filter_map(|var| Some((*var, self.declared(*var)?)))),
             }
         }
         sizes
+    }
+
+    fn declared(&self, var: VarId) -> Option<u64> {
+        self.kernel.program().vars[var].size
     }
 
     /// The sizes of the statement's variables under their names, in the sample.

@@ -21,4 +21,4 @@ pub mod structure;
 pub mod stur;
 mod words;
 
-pub use einsum::{Ast, Declarations, check, parse};
+pub use einsum::{Ast, Declarations, Language, check, parse};

@@ -7,7 +7,8 @@
 //! inputs A, y            (the tensors that are given; without this line any may be)
 //! -s split(i,i0,i1,32)   (the message is that of the schedule)
 //! -p A:symmetric         (the message is that of the structure, for the order that the tensor has in the program)
-//! stur                   (the program is one of rules)
+//! stur                   (the program is one of rules, of which the structures are wanted)
+//! rules                  (the program is one of rules, and is to be computed)
 //! ---- repeat 1000       (the program as many times over; for those that are too long)
 //! ---- error
 //! error[E0203]: ...
@@ -149,6 +150,10 @@ fn flag(case: &mut Case, line: &str) -> Result<(), Failed> {
                 program.tensors.iter().find(|(_, tensor)| tensor.name == name).map_or(0, |(_, tensor)| tensor.order());
             spec.resolve(order).map(|_| declarations)
         }),
+        "rules" => {
+            let language = lacunar_front::Language::Rules;
+            Ok(Declarations { language, ..declarations })
+        }
         "stur" => {
             case.is_stur = true;
             Ok(declarations)

@@ -17,8 +17,10 @@ use crate::tensor::Tensor;
 /// The results and the times of a run.
 #[derive(Debug)]
 pub struct Run {
-    /// Every result by name, in order of the program.
+    /// Every result by name, in order of the program: of one that says which are its outputs, those.
     pub results: Vec<(String, DynTensor)>,
+    /// The other results.
+    pub others: Vec<(String, DynTensor)>,
     /// Time of conversions that the plan demands.
     pub convert: Duration,
     /// Time of the kernels, with their results allocated and assembled.
@@ -64,7 +66,7 @@ impl Kernel {
         self.run_into_printing(given, Vec::new(), out)
     }
 
-    /// Runs the program on operands given by name, and gives the result of its last statement.
+    /// Runs the program on operands given by name, and gives the result of its last statement that has one for the caller.
     ///
     /// ```
     /// use lacunar::{Format, Kernel, Options, Tensor};
@@ -83,7 +85,8 @@ impl Kernel {
         let views = views(given)?;
         let given: Vec<(&str, &DynTensor)> = views.iter().map(|(name, view)| (*name, &**view)).collect();
         let mut run = self.run_named(&given)?;
-        let last = self.program().statements.last().map(|statement| &self.program().tensors[statement.lhs.tensor].name);
+        let assigned = self.program().statements.iter().map(|statement| statement.lhs.tensor);
+        let last = assigned.rev().find(|id| self.program().is_output(*id)).map(|id| &self.program().tensors[id].name);
         let place = run.results.iter().position(|(name, _)| Some(name) == last);
         let place = place.ok_or_else(|| Error::Argument("the program has no statement".to_string()))?;
         R::from_result(run.results.swap_remove(place).1)
@@ -97,7 +100,7 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::run_named`].
     pub fn run<T: Element, O: Operand>(&self, result: &mut Tensor<T>, inputs: &[O]) -> Result<(), Error> {
-        let mut results = self.declared(Role::Result);
+        let mut results = self.outputs();
         let (Some((id, _)), None) = (results.next(), results.next()) else {
             return Err(Error::Argument("the program has several results; use `run_named`".to_string()));
         };
@@ -149,13 +152,14 @@ impl Kernel {
             taken.push(Taken { id, destination });
         }
         let Times { convert, kernel, total, counts } = self.run_slots(&mut slots, &mut taken, out)?;
-        let mut results = Vec::new();
+        let (mut results, mut others) = (Vec::new(), Vec::new());
         for (id, declared) in self.declared(Role::Result) {
             if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
-                results.push((declared.name.clone(), tensor));
+                let list = if self.program().is_output(id) { &mut results } else { &mut others };
+                list.push((declared.name.clone(), tensor));
             }
         }
-        Ok(Run { results, convert, kernel, total, counts })
+        Ok(Run { results, others, convert, kernel, total, counts })
     }
 
     /// Checks that a tensor with elements of a type can take a result; `hint` says what to do of one with this name.

@@ -4,6 +4,7 @@
 //! text --check--> program --plan--> concrete notation --lower--> imperative IR --verify--> --optimize--> --back end--> code
 //! ```
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use lacunar_backend_c::{COptions, print};
@@ -13,6 +14,8 @@ use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_compiler::structure;
 use lacunar_formats::{DType, IndexWidth};
+use lacunar_front::Language;
+use lacunar_front::stur::translate;
 use lacunar_imp::{Function, Param, Verified, optimize, verify};
 use lacunar_machine::Machine;
 use lacunar_notation::concrete::{Assign, Kernel};
@@ -240,6 +243,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     trace.print("program", || program.actions_text());
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));
+    let mut asked = trace.time("plan", || asked(source, options, &program))?;
     let machine = machine(options)?;
     let code_options = CodeOptions::of(options, &machine);
     let tells = tells_by_values(&program);
@@ -248,7 +252,10 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         let given = (!schedule.commands.is_empty()).then_some(schedule);
         let request =
             Request { search: options.search, strict: options.strict, schedule: given, memory: Memory::of(&machine) };
-        let plan = trace.time("plan", || planned(&program, number, &request, &tuned));
+        let plan = trace.time("plan", || match asked.remove(&number) {
+            Some(order) => ordered(&program, number, &request, &tuned, &order),
+            None => planned(&program, number, &request, &tuned),
+        });
         // Only loops that are written are refused; another mistake of the user can only be in the schedule.
         let is_written = given.is_none() && program.loops.iter().any(|(written, _)| *written == number);
         let plan = plan.map_err(|diagnostic| match diagnostic.category {
@@ -404,6 +411,42 @@ fn tuned(program: &Program, options: &Options, choices: Choices<'_>) -> Tuned {
             store::find(program, options)
         }
         Choices::Usual => Tuned::default(),
+    }
+}
+
+/// The orders of loops that a program of rules asks for, for the statements of these numbers. A schedule of the user comes first.
+fn asked(source: &str, options: &Options, program: &Program) -> Result<BTreeMap<usize, Schedule>, Error> {
+    if options.declarations.language != Language::Rules || !options.schedule.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let translated = translate(source, &options.declarations).map_err(|found| Error::program(source, found))?;
+    let mut asked = BTreeMap::new();
+    for command in translated.orders {
+        // One that has no meaning is refused as one that is not possible: without an order.
+        let schedules = check_schedule(&command, program).unwrap_or_default();
+        asked.extend(schedules.into_iter().enumerate().filter(|(_, schedule)| !schedule.commands.is_empty()));
+    }
+    Ok(asked)
+}
+
+/// Plans a statement with loops in the order that a program asks for, where that is possible.
+fn ordered(
+    program: &Program,
+    number: usize,
+    request: &Request<'_>,
+    tuned: &Tuned,
+    order: &Schedule,
+) -> Result<Plan, Diagnostic> {
+    let statement = &program.statements[number];
+    match plan(program, statement, &Request { schedule: Some(order), ..*request }) {
+        Ok(plan) => Ok(plan),
+        Err(refusal) => {
+            let mut plan = planned(program, number, request, tuned)?;
+            let name = &program.tensors[statement.lhs.tensor].name;
+            plan.warnings
+                .push(format!("the order of loops of `{name}` behind `iters:` is left out: {}", refusal.message));
+            Ok(plan)
+        }
     }
 }
 

@@ -174,9 +174,14 @@ impl Kernel {
         self.declared(Role::Input).map(|(_, tensor)| tensor.name.as_str())
     }
 
-    /// The names of the results, in order of their first occurrence.
+    /// The names of the results, in order of their first occurrence: of a program that says which are its outputs, of those.
     pub fn results(&self) -> impl Iterator<Item = &str> {
-        self.declared(Role::Result).map(|(_, tensor)| tensor.name.as_str())
+        self.outputs().map(|(_, tensor)| tensor.name.as_str())
+    }
+
+    /// The results that the program is for.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = (TensorId, &Declared)> {
+        self.declared(Role::Result).filter(|(id, _)| self.program().is_output(*id))
     }
 
     /// The tensors of a role, in order of their first occurrence.

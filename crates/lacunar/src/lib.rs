@@ -76,7 +76,7 @@ pub use lacunar_compiler::plan::Search;
 pub use lacunar_formats::{
     DType, Format, FormatError, FormatSpec, IndexWidth, Kind, Level, LevelKind, Map, MapError, One, Scalar, Term,
 };
-pub use lacunar_front::Declarations;
+pub use lacunar_front::{Declarations, Language};
 pub use lacunar_machine::Machine;
 pub use lacunar_macros::einsum;
 pub use lacunar_notation::Program;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use lacunar_compiler::lower::Phase;
 use lacunar_compiler::plan::Search;
 use lacunar_formats::{DType, FormatSpec, Scalar};
-use lacunar_front::{Declarations, structure};
+use lacunar_front::{Declarations, Language, structure};
 use lacunar_machine::Reach;
 use lacunar_runtime::{Element, Tensor, scalar_of};
 
@@ -256,6 +256,24 @@ impl Options {
             None => tensor,
         };
         Ok((self.tensor(name, &stored), stored))
+    }
+
+    /// Takes the program's text as rules, in the language of StructTensor. Its symbols are declared by [`Options::size`], or follow from
+    /// the sizes of tensors.
+    ///
+    /// ```
+    /// use lacunar::{Kernel, Options, Tensor};
+    /// # fn main() -> Result<(), lacunar::Error> {
+    /// let rules = "symbols: n\nx:D(i) := (0 <= i < n)\ny:D(i) := (0 <= i < n)\ny(i) := x(j) * (j <= i < n)\n";
+    /// let kernel = Kernel::compile(rules, &Options::new().rules().size("n", 3))?;
+    /// let y: Vec<f64> = kernel.call(&[("x", &[1.0, 10.0, 100.0])])?;
+    /// assert_eq!(y, [1.0, 11.0, 111.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rules(mut self) -> Options {
+        self.declarations.language = Language::Rules;
+        self
     }
 
     /// Chooses the back end.

@@ -43,6 +43,8 @@ pub struct Program {
     pub loops: Vec<(usize, Kernel)>,
     /// The operators that it declares, in the order of the text.
     pub operators: Vec<Operator>,
+    /// The results that it is for, in order of their first appearance; if it does not say so, none, and all are.
+    pub outputs: Vec<TensorId>,
 }
 
 /// A tensor without its values.

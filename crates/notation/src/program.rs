@@ -141,6 +141,11 @@ impl Program {
         })
     }
 
+    /// True for a result that the program is for: all are, if it does not say which.
+    pub fn is_output(&self, tensor: TensorId) -> bool {
+        self.outputs.is_empty() || self.outputs.contains(&tensor)
+    }
+
     /// The tensors whose values are read before any action gives them one, in the order of the text: a caller has to.
     pub fn given(&self) -> BTreeSet<TensorId> {
         let (mut given, mut known) = (BTreeSet::new(), BTreeSet::new());

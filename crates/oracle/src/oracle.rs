@@ -33,9 +33,10 @@ mod places;
 use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar_formats::{DType, Format};
-use lacunar_front::Declarations;
 use lacunar_front::concrete::Line;
 use lacunar_front::einsum::parse_with;
+use lacunar_front::stur::translate;
+use lacunar_front::{Declarations, Language};
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 use rustc_hash::FxHashMap;
 
@@ -104,6 +105,13 @@ struct Program {
 
 impl Program {
     fn new(question: &Question<'_>) -> Result<Program, String> {
+        // The oracle evaluates statements; those of rules are compared with the rules themselves by tests.
+        if question.declarations.language == Language::Rules {
+            let translated = translate(question.source, question.declarations)
+                .map_err(|found| found.into_iter().map(|mistake| mistake.message).collect::<Vec<_>>().join("; "))?;
+            let (source, declarations) = (translated.text.as_str(), &translated.declarations);
+            return Program::new(&Question { source, declarations, ..*question });
+        }
         // Lines of the text declare tensors, too.
         let declarations = &Line::declare(
             &parse_with(question.source, &question.declarations.operators, true).0,

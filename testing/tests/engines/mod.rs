@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use lacunar::{Backend, DynTensor, Error, Format, Kernel, Optimization, Options, Phase, Search, Step};
+use lacunar::{Backend, DynTensor, Error, Format, Kernel, Optimization, Options, Phase, Run, Search, Step};
 use lacunar_compiler::plan::Conversion;
 use lacunar_front::Declarations;
 use lacunar_machine::{Machine, Reach, model};
@@ -254,11 +254,12 @@ impl BackEnd {
             let run = |kernel: &Kernel, given: &[(&str, &DynTensor)]| {
                 with_threads(threads, || kernel.run_named(given)).map_err(|error| failure("run", error))
             };
-            let mut results = run(kernel, &given)?.results;
+            let all = |run: Run| run.results.into_iter().chain(run.others).collect::<Vec<_>>();
+            let mut results = all(run(kernel, &given)?);
             for kernel in second {
                 let patterns = results.iter().map(|(name, tensor)| (name.as_str(), tensor));
                 let given: Vec<(&str, &DynTensor)> = given.iter().copied().chain(patterns).collect();
-                results = run(kernel, &given)?.results;
+                results = all(run(kernel, &given)?);
             }
             let tensors = results.into_iter().map(|(name, tensor)| Ok((name, validated(tensor)?)));
             let how = if counts.len() > 1 { format!(", threads {threads}") } else { String::new() };

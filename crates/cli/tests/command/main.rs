@@ -11,6 +11,7 @@ mod machine;
 mod mistakes;
 mod outputs;
 mod programs;
+mod rules;
 mod run;
 mod ship;
 mod structures;

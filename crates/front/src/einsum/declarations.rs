@@ -13,6 +13,16 @@ use lacunar_notation::Operator;
 
 use crate::structure::StructureSpec;
 
+/// The language of a program's text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// Statements and actions: [`crate::einsum`].
+    #[default]
+    Statements,
+    /// Rules: [`crate::stur`]. Sizes of variables are values of symbols.
+    Rules,
+}
+
 /// The declared facts about a program's tensors and index variables; everything may be left out.
 #[derive(Clone, Debug, Default)]
 pub struct Declarations {
@@ -42,6 +52,8 @@ pub struct Declarations {
     pub given: IndexSet<String>,
     /// Operators that the program may call without declaring them.
     pub operators: Vec<Operator>,
+    /// The language that the program is written in.
+    pub language: Language,
 }
 
 impl Declarations {

@@ -34,13 +34,14 @@ mod error;
 mod lexer;
 pub mod operators;
 mod parser;
+mod places;
 
 pub use action::{Action, ActionKind};
 pub(crate) use ast::MAX_HEIGHT;
 pub use ast::{Ast, BinaryOp, Bodies, Callee, Declared, Expr, ExprKind, Name, Number, Statement};
-pub(crate) use check::{Meaning, Typing, expression, meaning};
+pub(crate) use check::{Meaning, Typing, check_tree, expression, meaning, tells};
 pub use check::{carried, check, tensors};
-pub use declarations::Declarations;
+pub use declarations::{Declarations, Language};
 pub(crate) use error::{Error, SyntaxMistake};
 pub(crate) use lexer::TokenKind;
 pub(crate) use parser::{MAX_ERRORS, Parser};

@@ -223,7 +223,7 @@ fn solved(
 }
 
 /// Terms without sums in them: products are multiplied out.
-fn flattened(terms: &[Term]) -> Result<Vec<Term>, Error> {
+pub(super) fn flattened(terms: &[Term]) -> Result<Vec<Term>, Error> {
     let mut found = Vec::new();
     for term in terms {
         let mut products = vec![Term { factors: Vec::new(), span: term.span }];

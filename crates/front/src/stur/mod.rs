@@ -28,16 +28,25 @@
 //! assert_eq!(structures["A"].unique().contains(&[3, 3, 3], &[2, 1]), Some(false));
 //! ```
 
+mod check;
 mod error;
+mod extents;
+mod form;
 mod lexer;
 mod meaning;
 mod parser;
 mod print;
+mod product;
+mod ranges;
+mod symbols;
+mod translate;
 
 use lacunar_base::Span;
 use lacunar_sets::Formula;
 
-pub use parser::parse;
+pub(crate) use check::check;
+pub use check::{Translated, sizes, translate};
+pub use parser::{names, parse, parse_with};
 
 /// A program of rules.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -102,7 +111,7 @@ pub enum Factor {
 }
 
 /// A part of a tensor that rules speak of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// Its values.
     Values,

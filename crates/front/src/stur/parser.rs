@@ -16,17 +16,36 @@ const MOST_DEPTH: usize = 64;
 /// Longer lines are refused: bounds the time of all questions about a rule.
 const MOST_BYTES: usize = 8 * 1024;
 
-/// Reads a program.
+/// Divisors that are not known are this number: no quotient by it is anything simpler.
+const OPEN: i64 = 1 << 40;
+
+/// Reads a program whose divisors are numbers.
 ///
 /// # Errors
 /// All mistakes, one a line at most: E1521 for syntax, E1522 for an index of a head that a term does not have.
 pub fn parse(text: &str) -> Result<Program, Vec<Diagnostic>> {
+    parse_with(text, &|_| None)
+}
+
+/// Reads a program of which the names alone are wanted: divisors may be any.
+///
+/// # Errors
+/// As of [`parse`].
+pub fn names(text: &str) -> Result<Program, Vec<Diagnostic>> {
+    parse_with(text, &|_| Some(OPEN))
+}
+
+/// Reads a program in which divisors may be names that stand for these numbers.
+///
+/// # Errors
+/// As of [`parse`]; a divisor is no positive number.
+pub fn parse_with(text: &str, values: &dyn Fn(&str) -> Option<i64>) -> Result<Program, Vec<Diagnostic>> {
     let mut program = Program::default();
     let mut errors = Vec::new();
     let mut prepares = false;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        match read_line(line, start, &mut program, &mut prepares) {
+        match read_line((line, start), values, &mut program, &mut prepares) {
             Ok(()) => {}
             Err(error) => errors.push(error.into_diagnostic()),
         }
@@ -35,11 +54,16 @@ pub fn parse(text: &str) -> Result<Program, Vec<Diagnostic>> {
     if errors.is_empty() { Ok(program) } else { Err(errors) }
 }
 
-fn read_line(line: &str, start: usize, program: &mut Program, prepares: &mut bool) -> Result<(), Error> {
+fn read_line(
+    (line, start): (&str, usize),
+    values: &dyn Fn(&str) -> Option<i64>,
+    program: &mut Program,
+    prepares: &mut bool,
+) -> Result<(), Error> {
     if line.len() > MOST_BYTES {
         return Err(Error::Long { length: line.len(), most: MOST_BYTES });
     }
-    let mut parser = Parser { tokens: lex(line, start)?, at: 0, depth: 0, line, start };
+    let mut parser = Parser { tokens: lex(line, start)?, at: 0, depth: 0, line, start, values };
     if parser.token() == &Token::End {
         return Ok(());
     }
@@ -104,6 +128,8 @@ struct Parser<'a> {
     depth: usize,
     line: &'a str,
     start: usize,
+    /// What divisors that are names stand for.
+    values: &'a dyn Fn(&str) -> Option<i64>,
 }
 
 impl Parser<'_> {
@@ -390,10 +416,18 @@ impl Parser<'_> {
 
     fn divisor(&mut self) -> Result<i64, Error> {
         let at = self.at;
-        let by = self.integer()?;
-        if by == 0 {
+        let by = match self.token() {
+            Token::Name(name) => {
+                let value =
+                    (self.values)(name).ok_or_else(|| self.unexpected("a number, or a symbol that is known"))?;
+                self.at += 1;
+                value
+            }
+            _ => self.integer()?,
+        };
+        if by <= 0 {
             self.at = at;
-            return Err(self.unexpected("a divisor other than 0"));
+            return Err(self.unexpected("a divisor above 0"));
         }
         Ok(by)
     }

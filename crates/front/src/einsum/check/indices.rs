@@ -33,6 +33,7 @@ use super::names::{Meaning, Names, meaning, variable};
 use crate::words;
 use affine::{Affine, affine};
 use replaced::Replaced;
+pub(crate) use replaced::tells;
 
 /// The indicators that were made, by their names.
 pub(super) type Indicators = IndexMap<String, Made>;

@@ -27,11 +27,12 @@ use lacunar_formats::{DType, Format};
 use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Role, Tensor};
 
 use super::ast;
-use super::declarations::Declarations;
+use super::declarations::{Declarations, Language};
 use super::error::Error;
 use super::parser::{parse, parse_with};
 use crate::concrete::Line;
 use indices::Expanded;
+pub(crate) use indices::tells;
 pub(crate) use loops::Typing;
 use names::Names;
 pub(crate) use names::{Meaning, meaning};
@@ -41,10 +42,18 @@ pub(crate) use names::{Meaning, meaning};
 /// # Errors
 /// All mistakes that were found, in the order of the steps; spans are of `source`.
 pub fn check(source: &str, declarations: &Declarations) -> Result<Program, Vec<Diagnostic>> {
-    let (ast, errors) = parse_with(source, &declarations.operators, true);
-    if !errors.is_empty() {
-        return Err(errors);
+    if declarations.language == Language::Rules {
+        return crate::stur::check(source, declarations);
     }
+    let (ast, errors) = parse_with(source, &declarations.operators, true);
+    if errors.is_empty() { check_tree(ast, declarations) } else { Err(errors) }
+}
+
+/// Checks a program of statements that has been read.
+///
+/// # Errors
+/// All mistakes that were found, in the order of the steps; spans are those of the tree.
+pub(crate) fn check_tree(ast: ast::Ast, declarations: &Declarations) -> Result<Program, Vec<Diagnostic>> {
     let declarations = &Line::declare(&ast, declarations);
     let Expanded { ast, indicators, replaced } = indices::expand(ast, declarations, true).map_err(diagnostics)?;
     let mut names = names::resolve(&ast, indicators, declarations).map_err(diagnostics)?;

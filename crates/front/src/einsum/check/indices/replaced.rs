@@ -46,6 +46,12 @@ impl Replaced {
     }
 }
 
+/// True if indices tell all variables in them, each of which has a size: sums of variables, each times a number.
+pub(crate) fn tells(indices: &[Vec<(String, i64)>], size: &dyn Fn(&str) -> Option<u64>) -> bool {
+    let form = |terms: &Vec<(String, i64)>| (None, Affine { terms: terms.iter().cloned().collect(), constant: 0 });
+    Replaced { span: Span::NONE, forms: indices.iter().map(form).collect() }.check(size).is_ok()
+}
+
 /// True if a sum of variables times factors tells each of them, as the digits of a number do: every factor is larger than all that the
 /// terms with smaller ones come to.
 fn tells_all(terms: &mut [(&str, u64)], size: &dyn Fn(&str) -> Option<u64>) -> bool {

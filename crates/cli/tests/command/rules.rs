@@ -1,0 +1,71 @@
+//! Programs of rules in files: sizes from files and flags, outputs, orders of loops, mistakes.
+
+use serde_json::Value;
+
+use crate::common::Folder;
+
+/// A symmetric matrix, of which the upper half is read, times twice a vector.
+const PROGRAM: &str = "\
+-g x:ones
+symbols: n
+outputs: y
+iters: y -> j, i
+A:D(i, j) := (0 <= i < n) * (0 <= j < n)
+x:D(i) := (0 <= i < n)
+z:D(i) := (0 <= i < n)
+y:D(i) := (0 <= i < n)
+A:U(i, j) := (0 <= i <= j < n)
+A:R(i, j, ip, jp) := (0 <= j < i < n) * (ip = j) * (jp = i)
+z(i) := 2 * x(i)
+y(i) := A(i, j) * z(j) * (i <= j) + A(j, i) * z(j) * (j < i)
+";
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("p.stur", PROGRAM);
+    folder.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n1 3 10\n3 1 100\n");
+    folder.write("a.tns", "1 1 1\n1 3 10\n3 1 100\n");
+    folder
+}
+
+#[test]
+fn the_size_of_a_file_tells_symbols_and_a_symbol_the_size_of_a_file() {
+    let folder = folder();
+    assert_eq!(folder.succeed("run p.stur -i A:a.mtx -o y:- --check"), "1 22.0\n2 0.0\n3 20.0\n");
+    assert_eq!(folder.succeed("run p.stur -i A:a.tns -d n:4 -o y:-"), "1 22.0\n2 0.0\n3 20.0\n4 0.0\n");
+}
+
+#[test]
+fn outputs_are_shown_and_others_are_written_where_that_is_asked_for() {
+    let folder = folder();
+    let shown = folder.succeed("run p.stur -i A:a.mtx --check");
+    assert!(shown.contains("y(0) = 22") && !shown.contains("z(0)"), "{shown}");
+    assert!(shown.contains("agrees with the dense oracle"), "{shown}");
+    let json: Value = serde_json::from_str(&folder.succeed("run p.stur -g A:rand -d n:50 --json --check")).unwrap();
+    assert_eq!((json["result"]["name"].as_str(), json["result"]["dims"][0].as_u64()), (Some("y"), Some(50)));
+    assert_eq!(json["check"]["different"].as_u64(), Some(0));
+    assert_eq!(folder.succeed("run p.stur -i A:a.mtx -o z:-"), "1 2.0\n2 2.0\n3 2.0\n");
+}
+
+#[test]
+fn loops_have_the_order_that_is_asked_for() {
+    let folder = folder();
+    let shown = folder.succeed("compile p.stur -d n:8 --explain");
+    assert!(shown.contains("loop order j, i (given)"), "{shown}");
+    let own = folder.succeed("compile p.stur -d n:8 --explain -s 'y: reorder(i, j)'");
+    assert!(own.contains("loop order i, j (given)"), "{own}");
+    let printed = folder.succeed("compile p.stur -d n:8 --emit notation");
+    assert!(printed.starts_with("z(i) = 2.0 * x(i)\n"), "{printed}");
+}
+
+#[test]
+fn mistakes_point_into_the_file() {
+    let folder = folder();
+    folder.fail("run p.stur -g A:rand", 2, "error[E1532]");
+    folder.fail("run p.stur -g A:rand", 2, "p.stur:5:24");
+    folder.fail("run p.stur -g A:rand", 2, "-d n:8");
+    folder.fail("run p.stur -d n:3", 2, "p.stur:12:9");
+    folder.fail("run p.stur -g A:rand -g q:rand -d n:3", 2, "error[E0208]");
+    folder.write("q.stur", "y(i) := x(i) + \n");
+    folder.fail("run q.stur -g x:rand", 2, "error[E1521]");
+}

@@ -1,0 +1,189 @@
+//! The values that variables and forms can have, and what comparisons say of them.
+//!
+//! Bounds are propagated: a comparison gives each of its variables a bound from those of the others, until nothing changes. That is never
+//! wrong, but need not find the tightest bounds.
+//!
+//! ```text
+//! 0 <= k <= j < n, n = 8      j in 0 .. 7, k in 0 .. 7
+//! ```
+
+use std::collections::BTreeMap;
+
+use lacunar_base::Span;
+
+use super::form::{Atom, Form};
+
+/// Bounds are propagated so often at most.
+const MOST_ROUNDS: usize = 64;
+
+/// Larger values are not looked at: their sums could not be counted with.
+const MOST: i128 = 1 << 52;
+
+/// How a form compares with 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// It is not below 0.
+    AtLeast,
+    /// It is 0.
+    Equal,
+    /// It is not 0.
+    Unequal,
+}
+
+/// A comparison of a form with 0.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Condition {
+    pub form: Form,
+    pub sign: Sign,
+    pub span: Span,
+}
+
+/// Whether a comparison holds at all points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    Always,
+    Never,
+    Sometimes,
+}
+
+/// The least and the greatest value, where one is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Range {
+    pub low: Option<i64>,
+    pub high: Option<i64>,
+}
+
+impl Range {
+    /// The coordinates of a dimension.
+    pub fn of_size(size: i64) -> Range {
+        Range { low: Some(0), high: Some(size.saturating_sub(1)) }
+    }
+
+    /// What is in both.
+    pub fn meet(self, other: Range) -> Range {
+        Range { low: self.low.into_iter().chain(other.low).max(), high: self.high.into_iter().chain(other.high).min() }
+    }
+
+    /// True if no value is in it.
+    pub fn is_empty(self) -> bool {
+        self.low.zip(self.high).is_some_and(|(low, high)| low > high)
+    }
+}
+
+/// The ranges of variables; of others nothing is known.
+pub(super) type Ranges = BTreeMap<String, Range>;
+
+/// Two numbers, where they are known.
+type Bounds = (Option<i128>, Option<i128>);
+
+impl Form {
+    /// The least and the greatest value, where one is known.
+    pub fn bounds(&self, ranges: &Ranges) -> Bounds {
+        let mut sum = (Some(i128::from(self.constant)), Some(i128::from(self.constant)));
+        for (atom, factor) in &self.terms {
+            let (low, high) = scaled(atom.bounds(ranges), i128::from(*factor));
+            sum = (added(sum.0, low), added(sum.1, high));
+        }
+        sum
+    }
+}
+
+impl Atom {
+    fn bounds(&self, ranges: &Ranges) -> Bounds {
+        match self {
+            Atom::Name(name) => {
+                let Range { low, high } = ranges.get(name).copied().unwrap_or_default();
+                (low.map(i128::from), high.map(i128::from))
+            }
+            Atom::Quotient(inner, by) => {
+                let (low, high) = inner.bounds(ranges);
+                let quotient = |value: Option<i128>| value.map(|value| value.div_euclid(i128::from(*by)));
+                (quotient(low), quotient(high))
+            }
+            Atom::Remainder(_, by) => (Some(0), Some(i128::from(*by) - 1)),
+            Atom::Product(a, b) => {
+                let ((Some(a0), Some(a1)), (Some(b0), Some(b1))) = (a.bounds(ranges), b.bounds(ranges)) else {
+                    return (None, None);
+                };
+                let corners = [(a0, b0), (a0, b1), (a1, b0), (a1, b1)];
+                let products: Option<Vec<i128>> = corners.into_iter().map(|(a, b)| small(a.checked_mul(b)?)).collect();
+                products
+                    .map_or((None, None), |products| (products.iter().min().copied(), products.iter().max().copied()))
+            }
+        }
+    }
+}
+
+fn small(value: i128) -> Option<i128> {
+    (value.abs() <= MOST).then_some(value)
+}
+
+fn added(a: Option<i128>, b: Option<i128>) -> Option<i128> {
+    small(a? + b?)
+}
+
+/// The bounds of so many times something.
+fn scaled((low, high): Bounds, factor: i128) -> Bounds {
+    let times = |value: Option<i128>| value.and_then(|value| small(value.checked_mul(factor)?));
+    if factor < 0 { (times(high), times(low)) } else { (times(low), times(high)) }
+}
+
+impl Condition {
+    /// Whether it holds for all values in some ranges.
+    pub fn holds(&self, ranges: &Ranges) -> Holds {
+        let (low, high) = self.form.bounds(ranges);
+        let (above, below) = (low.is_some_and(|low| low > 0), high.is_some_and(|high| high < 0));
+        match self.sign {
+            Sign::AtLeast if below => Holds::Never,
+            Sign::AtLeast if low.is_some_and(|low| low >= 0) => Holds::Always,
+            Sign::Equal if above || below => Holds::Never,
+            Sign::Equal if (low, high) == (Some(0), Some(0)) => Holds::Always,
+            Sign::Unequal if above || below => Holds::Always,
+            Sign::Unequal if (low, high) == (Some(0), Some(0)) => Holds::Never,
+            _ => Holds::Sometimes,
+        }
+    }
+
+    /// Narrows the ranges of its variables; true if one has changed.
+    fn narrow(&self, ranges: &mut Ranges) -> bool {
+        let mut changed = false;
+        let directions: &[i64] = match self.sign {
+            Sign::AtLeast => &[1],
+            Sign::Equal => &[1, -1],
+            Sign::Unequal => &[],
+        };
+        for &direction in directions {
+            for (atom, factor) in &self.form.terms {
+                let Atom::Name(name) = atom else { continue };
+                let rest = self.form.without(name).bounds(ranges);
+                let Some(rest) = (if direction == 1 { rest.1 } else { rest.0.map(|low| -low) }) else { continue };
+                // factor * name + rest >= 0, where the rest is as large as it can be.
+                let factor = i128::from(*factor) * i128::from(direction);
+                let bound = if factor > 0 { -rest.div_euclid(factor) } else { rest.div_euclid(-factor) };
+                let Some(bound) = small(bound).and_then(|bound| i64::try_from(bound).ok()) else { continue };
+                let own = ranges.entry(name.clone()).or_default();
+                let narrower = match factor > 0 {
+                    true => Range { low: Some(bound), high: None },
+                    false => Range { low: None, high: Some(bound) },
+                };
+                let met = own.meet(narrower);
+                changed |= met != *own;
+                *own = met;
+            }
+        }
+        changed
+    }
+}
+
+/// Narrows ranges by what comparisons say.
+pub(super) fn propagate(conditions: &[Condition], ranges: &mut Ranges) {
+    for _ in 0..MOST_ROUNDS {
+        let mut changed = false;
+        for condition in conditions {
+            changed |= condition.narrow(ranges);
+        }
+        if !changed || ranges.values().any(|range| range.is_empty()) {
+            return;
+        }
+    }
+}

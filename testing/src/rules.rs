@@ -1,0 +1,353 @@
+//! What a program of rules means, by enumeration: every rule is evaluated at every point, as the rules are written.
+//!
+//! Nothing here is shared with the translation into statements, which it is to judge: sets are sets of points, and a product is summed over all
+//! values that its variables can have. A file of rules says in comments what it is tried with:
+//!
+//! ```text
+//! # try: n=4 m=3
+//! # try: n=5 m=2
+//! symbols: n, m
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lacunar_front::stur::{Access, Factor, Index, Part, Program, Rule, Term};
+use lacunar_sets::{Comparison, Expression, Formula};
+
+/// Variables that are no index of an access have values between this and its negative.
+const MOST: i64 = 64;
+
+/// The numbers that symbols stand for.
+pub type Symbols = BTreeMap<String, i64>;
+
+/// A tensor: its size, and the elements that are not 0.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Values {
+    /// The size of each dimension.
+    pub dims: Vec<i64>,
+    /// The elements.
+    pub elements: BTreeMap<Vec<i64>, f64>,
+}
+
+/// The points of each part of each tensor.
+type Sets = BTreeMap<(String, Part), BTreeSet<Vec<i64>>>;
+
+/// The values of symbols and variables.
+type Scope<'a> = BTreeMap<&'a str, i64>;
+
+/// A random program, with two choices of symbols. Every variable has a range: by an access, or by a comparison.
+pub fn random(seed: u64) -> String {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut text = "# try: n=4 m=2\n# try: n=3 m=5\nsymbols: n, m\n".to_string();
+    for (name, sizes) in TENSORS {
+        text += &format!("{name}:D({}) := {}\n", names(sizes.len()), bounds(sizes));
+    }
+    for result in 0..random.usize(1..3) {
+        let sizes = random.choice([&["n"][..], &["n", "m"], &["m", "n"], &["n + m"], &[]]).unwrap_or_default();
+        text += &format!("R{result}:D({}) := {}\n", names(sizes.len()), bounds(sizes));
+        let terms: Vec<String> = (0..random.usize(1..4)).map(|_| term(&mut random, sizes)).collect();
+        text += &format!("R{result}({}) := {}\n", names(sizes.len()), terms.join(" + "));
+    }
+    text
+}
+
+/// The inputs of random programs.
+const TENSORS: &[(&str, &[&str])] =
+    &[("A", &["n", "m"]), ("B", &["m", "n"]), ("u", &["n"]), ("v", &["m"]), ("w", &["n + m"])];
+
+fn names(order: usize) -> String {
+    ["i", "j"].get(..order).unwrap_or_default().join(", ")
+}
+
+/// The dimensions of a tensor; of one without any, something that holds.
+fn bounds(sizes: &[&str]) -> String {
+    let bound = |(name, size): (&str, &&str)| format!("(0 <= {name} < {size})");
+    let bounds: Vec<String> = ["i", "j"].into_iter().zip(sizes).map(bound).collect();
+    if bounds.is_empty() { "(0 <= 0)".to_string() } else { bounds.join(" * ") }
+}
+
+fn term(random: &mut fastrand::Rng, sizes: &[&str]) -> String {
+    let head = ["i", "j"].get(..sizes.len()).unwrap_or_default();
+    let mut used: Vec<&str> = Vec::new();
+    let mut factors = Vec::new();
+    for _ in 0..random.usize(0..3) {
+        let (name, sizes) = random.choice(TENSORS).copied().unwrap_or_default();
+        let index = |random: &mut fastrand::Rng| random.choice(["i", "j", "k", "l", "k", "i", "0", "1"]).unwrap_or("0");
+        let indices: Vec<&str> = sizes.iter().map(|_| index(random)).collect();
+        used.extend(indices.iter().filter(|index| !index.starts_with(char::is_numeric)));
+        let inverse = if random.u8(0..8) == 0 { "^-1" } else { "" };
+        factors.push(format!("{name}{inverse}({})", indices.join(", ")));
+    }
+    if random.u8(0..3) == 0 || factors.is_empty() {
+        factors.push((*random.choice(&["2", "-1", "0.5", "4^-1"]).unwrap_or(&"3")).to_string());
+    }
+    let mut known: Vec<&str> = used.iter().copied().chain(head.iter().copied()).collect();
+    let own = known.clone();
+    for name in ["d", "e"] {
+        if random.u8(0..4) == 0 && !own.is_empty() {
+            let range = if random.bool() { "(-3 <= {} <= 4)" } else { "(0 <= {} < 2*m)" };
+            factors.push(match random.u8(0..3) {
+                0 => range.replace("{}", name),
+                _ => format!("({name} = {})", expression(random, &own)),
+            });
+            known.push(name);
+        }
+    }
+    for _ in 0..random.usize(0..4) {
+        let sign = random.choice(["<=", "<", "=", "=", ">=", ">", "!="]).unwrap_or("=");
+        let (left, right) = (expression(random, &known), expression(random, &known));
+        factors.push(format!("({left} {sign} {right})"));
+    }
+    for name in head.iter().chain(&["k", "l", "i", "j"]) {
+        let is_named = factors.iter().any(|factor| factor.contains(name));
+        if head.contains(name) || (is_named && !used.contains(name)) {
+            factors.push(format!("(0 <= {name} < n + m)"));
+        }
+    }
+    random.shuffle(&mut factors);
+    factors.join(" * ")
+}
+
+/// A sum, quotient or product of names.
+fn expression(random: &mut fastrand::Rng, names: &[&str]) -> String {
+    let name = random.choice(names.iter().copied()).unwrap_or("1").to_string();
+    let other = random.choice(names.iter().copied()).unwrap_or("n").to_string();
+    match random.u8(0..14) {
+        0 => format!("{name} / 2"),
+        1 => format!("({name} - {other}) % 3"),
+        2 => format!("{name} * {other}"),
+        3 => format!("{name} + {other}"),
+        4 => format!("{name} - {other} + 1"),
+        5 => format!("2 * {name} + {other}"),
+        6 => format!("n - 1 - {name}"),
+        7 => format!("{name} % m"),
+        8 => format!("m * {name}"),
+        _ => name,
+    }
+}
+
+/// The choices of symbols that a file says it is to be tried with.
+pub fn tries(text: &str) -> Vec<Symbols> {
+    let of = |line: &str| {
+        let pairs = line.split_whitespace().filter_map(|word| word.split_once('='));
+        pairs.filter_map(|(name, value)| Some((name.to_string(), value.parse().ok()?))).collect()
+    };
+    text.lines().filter_map(|line| line.strip_prefix("# try:")).map(of).collect()
+}
+
+/// The sizes of all tensors that have rules for their dimensions.
+pub fn sizes(program: &Program, symbols: &Symbols) -> BTreeMap<String, Vec<i64>> {
+    let state = State { symbols, sets: sets(program, symbols), tensors: BTreeMap::new() };
+    let dimensions = state.sets.iter().filter(|((_, part), _)| *part == Part::Dimensions);
+    dimensions.map(|((name, _), points)| (name.clone(), extent(program, name, points))).collect()
+}
+
+/// The values of all tensors that rules assign, from those of the inputs.
+pub fn evaluate(program: &Program, symbols: &Symbols, inputs: &BTreeMap<String, Values>) -> BTreeMap<String, Values> {
+    let mut state = State { symbols, sets: sets(program, symbols), tensors: inputs.clone() };
+    let mut results = BTreeMap::new();
+    for rule in program.rules.iter().filter(|rule| rule.head.part == Part::Values) {
+        let mut elements: BTreeMap<Vec<i64>, f64> = BTreeMap::new();
+        for term in flat(&rule.terms) {
+            state.points(&term, &mut |scope, value| {
+                *elements.entry(state.at(&rule.head, scope)).or_insert(0.0) += value;
+            });
+        }
+        let name = rule.head.tensor.clone();
+        if let Some(points) = state.sets.get(&(name.clone(), Part::Dimensions)) {
+            elements.retain(|point, _| points.contains(point));
+        }
+        let dims = state.sets.get(&(name.clone(), Part::Dimensions)).map(|points| extent(program, &name, points));
+        let values = Values { dims: dims.unwrap_or_default(), elements };
+        state.tensors.insert(name.clone(), values.clone());
+        results.insert(name, values);
+    }
+    results
+}
+
+/// The size of the smallest box from 0 on around some points.
+fn extent(program: &Program, name: &str, points: &BTreeSet<Vec<i64>>) -> Vec<i64> {
+    let is_head = |rule: &&Rule| rule.head.tensor == name;
+    let order = program.rules.iter().find(is_head).map_or(0, |rule| rule.head.indices.len());
+    (0..order).map(|dim| points.iter().filter_map(|point| point.get(dim)).max().map_or(0, |last| last + 1)).collect()
+}
+
+/// The points of all rules for dimensions and unique elements.
+fn sets(program: &Program, symbols: &Symbols) -> Sets {
+    let mut state = State { symbols, sets: Sets::new(), tensors: BTreeMap::new() };
+    for rule in &program.rules {
+        if matches!(rule.head.part, Part::Dimensions | Part::Unique) {
+            let mut points = BTreeSet::new();
+            for term in flat(&rule.terms) {
+                state.points(&term, &mut |scope, value| {
+                    if value != 0.0 {
+                        points.insert(state.at(&rule.head, scope));
+                    }
+                });
+            }
+            points.retain(|point| point.iter().all(|at| *at >= 0));
+            state.sets.insert((rule.head.tensor.clone(), rule.head.part), points);
+        }
+    }
+    state.sets
+}
+
+struct State<'a> {
+    symbols: &'a Symbols,
+    sets: Sets,
+    tensors: BTreeMap<String, Values>,
+}
+
+impl State<'_> {
+    /// Calls `visit` with each choice of the variables of a term at which no comparison fails, and the product there.
+    fn points(&self, term: &Term, visit: &mut dyn FnMut(&Scope<'_>, f64)) {
+        let mut names: Vec<(&str, std::ops::RangeInclusive<i64>)> = Vec::new();
+        let accesses = term.factors.iter().filter_map(|factor| match factor {
+            Factor::Access(access) => Some(access),
+            _ => None,
+        });
+        for access in accesses {
+            let dims = self.tensors.get(&access.tensor).map(|values| values.dims.clone());
+            for (place, index) in access.indices.iter().enumerate() {
+                let Index::Name(name, _) = index else { continue };
+                let is_open = !self.symbols.contains_key(name) && !names.iter().any(|(known, _)| known == name);
+                if is_open {
+                    let size = dims.as_ref().and_then(|dims| dims.get(place).copied());
+                    names.push((name, 0..=size.map_or(MOST, |size| size - 1)));
+                }
+            }
+        }
+        for (name, _) in comparisons(term).flat_map(Formula::names) {
+            if !self.symbols.contains_key(name) && !names.iter().any(|(known, _)| *known == name) {
+                names.push((name, -MOST..=MOST));
+            }
+        }
+        let mut scope: Scope<'_> = self.symbols.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        self.choose(term, &names, &mut scope, visit);
+    }
+
+    fn choose<'t>(
+        &self,
+        term: &'t Term,
+        names: &[(&'t str, std::ops::RangeInclusive<i64>)],
+        scope: &mut Scope<'t>,
+        visit: &mut dyn FnMut(&Scope<'_>, f64),
+    ) {
+        // A comparison fails as soon as two of its names are known.
+        if comparisons(term).any(|condition| holds(condition, scope) == Some(false)) {
+            return;
+        }
+        let Some(((name, range), rest)) = names.split_first() else {
+            return visit(scope, self.product(term, scope));
+        };
+        for value in range.clone() {
+            scope.insert(name, value);
+            self.choose(term, rest, scope, visit);
+        }
+        scope.remove(name);
+    }
+
+    fn product(&self, term: &Term, scope: &Scope<'_>) -> f64 {
+        let mut product = 1.0;
+        for factor in &term.factors {
+            product *= match factor {
+                Factor::Comparison { condition, .. } => f64::from(holds(condition, scope) == Some(true)),
+                Factor::Number { text, inverse, .. } => {
+                    let number: f64 = text.parse().unwrap_or(f64::NAN);
+                    if *inverse { 1.0 / number } else { number }
+                }
+                Factor::Access(access) => self.element(access, scope),
+                // They are multiplied out.
+                Factor::Sum(_) => f64::NAN,
+            };
+        }
+        product
+    }
+
+    fn element(&self, access: &Access, scope: &Scope<'_>) -> f64 {
+        let point = self.at(access, scope);
+        let within = |part| self.sets.get(&(access.tensor.clone(), part)).is_none_or(|points| points.contains(&point));
+        if access.part != Part::Values {
+            return f64::from(within(access.part));
+        }
+        let values = self.tensors.get(&access.tensor).and_then(|values| values.elements.get(&point));
+        match values.copied().filter(|_| within(Part::Dimensions)) {
+            Some(value) if access.inverse && value != 0.0 => 1.0 / value,
+            Some(value) => value,
+            None => 0.0,
+        }
+    }
+
+    fn at(&self, access: &Access, scope: &Scope<'_>) -> Vec<i64> {
+        let value = |index: &Index| match index {
+            Index::Name(name, _) => scope.get(name.as_str()).copied().unwrap_or(i64::MIN),
+            Index::Number(value, _) => *value,
+        };
+        access.indices.iter().map(value).collect()
+    }
+}
+
+/// Terms with the sums in them multiplied out.
+fn flat(terms: &[Term]) -> Vec<Term> {
+    let mut found = Vec::new();
+    for term in terms {
+        let mut products = vec![Vec::new()];
+        for factor in &term.factors {
+            let choices: Vec<Vec<Factor>> = match factor {
+                Factor::Sum(inner) => flat(inner).into_iter().map(|term| term.factors).collect(),
+                other => vec![vec![other.clone()]],
+            };
+            let with = |product: &Vec<Factor>| {
+                choices.iter().map(|choice| [product.as_slice(), choice].concat()).collect::<Vec<_>>()
+            };
+            products = products.iter().flat_map(with).collect();
+        }
+        found.extend(products.into_iter().map(|factors| Term { factors, span: term.span }));
+    }
+    found
+}
+
+fn comparisons(term: &Term) -> impl Iterator<Item = &Formula> {
+    term.factors.iter().filter_map(|factor| match factor {
+        Factor::Comparison { condition, .. } => Some(condition),
+        _ => None,
+    })
+}
+
+/// Whether a chain of comparisons holds; nothing, if a name that decides it has no value yet.
+fn holds(formula: &Formula, scope: &Scope<'_>) -> Option<bool> {
+    let Formula::Chain(first, rest) = formula else { return None };
+    let (mut left, mut open) = (value(first, scope), false);
+    for (comparison, right) in rest {
+        let right = value(right, scope);
+        match left.zip(right) {
+            None => open = true,
+            Some((a, b)) => {
+                let is_so = match comparison {
+                    Comparison::AtMost => a <= b,
+                    Comparison::Less => a < b,
+                    Comparison::Equal => a == b,
+                    Comparison::Unequal => a != b,
+                    Comparison::AtLeast => a >= b,
+                    Comparison::Greater => a > b,
+                };
+                if !is_so {
+                    return Some(false);
+                }
+            }
+        }
+        left = right;
+    }
+    (!open).then_some(true)
+}
+
+fn value(expression: &Expression, scope: &Scope<'_>) -> Option<i64> {
+    Some(match expression {
+        Expression::Number(number, _) => *number,
+        Expression::Name(name, _) => *scope.get(name.as_str())?,
+        Expression::Sum(a, b, is_sum) => value(a, scope)? + value(b, scope)? * if *is_sum { 1 } else { -1 },
+        Expression::Product(a, b) => value(a, scope)? * value(b, scope)?,
+        Expression::Quotient(inner, by, ..) => value(inner, scope)?.div_euclid(*by),
+        Expression::Remainder(inner, by, _) => value(inner, scope)?.rem_euclid(*by),
+    })
+}
