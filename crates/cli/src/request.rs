@@ -126,7 +126,7 @@ impl Request {
         for value in &args.structures {
             let (name, spec) = structure::parse(value).map_err(in_flag("-p", value))?;
             if request.declarations.structures.insert(name.clone(), spec).is_some() {
-                let diagnostic = Diagnostic::error("E1513", format!("two structures are declared for `{name}`"))
+                let diagnostic = Diagnostic::error("E1022", format!("two structures are declared for `{name}`"))
                     .label(Span::new(0, value.len()), "the second one")
                     .hint("write one rule with several parts: `-p 'A(i,j): i <= j; j <= i + 2'`");
                 return Err(Failure::text(value, "-p", diagnostic));

@@ -101,6 +101,14 @@ fn checked(
         return check::check(kernel, (&program.text, &options.declarations), &given, results, seed);
     }
     let mut plain = Options { backend: Backend::Interpreter, emit: Vec::new(), ..options.clone() };
+    // Numbers of structures are of nothing else.
+    let parameters: Vec<String> =
+        plain.declarations.structures.values().flat_map(|spec| spec.parameters().to_vec()).collect();
+    let program_names = kernel.program().vars.iter().map(|(_, var)| var.name.clone()).collect::<Vec<_>>();
+    for name in parameters.iter().filter(|name| !program_names.contains(name)) {
+        plain.declarations.dims.shift_remove(name);
+        plain.declarations.sizes.shift_remove(name);
+    }
     plain.declarations.structures.clear();
     plain.declarations.unique.clear();
     let kernel = Kernel::compile(&program.text, &plain).map_err(Failure::Library)?;

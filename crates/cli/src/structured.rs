@@ -7,7 +7,7 @@
 use lacunar::inside::compiler::structure::settle;
 use lacunar::inside::notation::{self, Structure};
 use lacunar::{Category, Diagnostic, DynTensor, StructureError, Structured};
-use lacunar_front::{Declarations, check};
+use lacunar_front::{Declarations, Language, check};
 
 use crate::failure::Failure;
 use crate::inputs::{Input, tensor_of};
@@ -25,7 +25,7 @@ pub fn apply(
     declarations: &mut Declarations,
     inputs: &mut [Input],
 ) -> Result<(), Failure> {
-    if declarations.structures.is_empty() {
+    if declarations.structures.is_empty() && program.language == Language::Statements {
         return Ok(());
     }
     let checked = check(&program.text, declarations).map_err(|mistakes| program.mistakes(mistakes))?;
@@ -49,8 +49,9 @@ pub fn apply(
 
 /// Drops the elements that follow from others, of the inputs that the program reads once.
 fn keep_unique(program: &Program, declarations: &mut Declarations, inputs: &mut [Input]) -> Result<(), Failure> {
-    let names = declarations.structures.keys().filter(|name| inputs.iter().any(|input| input.name == **name));
-    declarations.unique = names.cloned().collect();
+    let checked = check(&program.text, declarations).map_err(|mistakes| program.mistakes(mistakes))?;
+    let structured = inputs.iter().filter(|input| structure_of(&checked, &input.name).is_some());
+    declarations.unique = structured.map(|input| input.name.clone()).collect();
     let mut checked = check(&program.text, declarations).map_err(|mistakes| program.mistakes(mistakes))?;
     settle(&mut checked);
     declarations.unique.retain(|name| {

@@ -29,6 +29,19 @@ fn folder() -> Folder {
 }
 
 #[test]
+fn inputs_have_the_structure_that_rules_say() {
+    let folder = Folder::new();
+    let rules = "symbols: n\nA:D(i, j) := (0 <= i < n) * (0 <= j < n)\nA:U(i, j) := (0 <= i <= j < n)\n\
+        A:R(i, j, ip, jp) := (0 <= j < i < n) * (ip = j) * (jp = i)\nx:D(i) := (0 <= i < n)\ny:D(i) := (0 <= i < n)\n\
+        y(i) := A(i, j) * x(j)\n";
+    folder.write("once.stur", rules);
+    let text = folder.succeed("run once.stur -g A:rand -g x:rand -d n:7 --check --explain");
+    assert!(text.contains("`A` is read once") && text.contains("nnz 28"), "{text}");
+    folder.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 3\n");
+    folder.fail("run once.stur -i A:a.mtx -g x:rand", 3, "by its structure");
+}
+
+#[test]
 fn the_size_of_a_file_tells_symbols_and_a_symbol_the_size_of_a_file() {
     let folder = folder();
     assert_eq!(folder.succeed("run p.stur -i A:a.mtx -o y:- --check"), "1 22.0\n2 0.0\n3 20.0\n");

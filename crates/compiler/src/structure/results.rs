@@ -55,7 +55,7 @@ fn is_of_sizes(structure: &Structure) -> bool {
 /// Compares what is declared of results with what follows.
 ///
 /// # Errors
-/// E1514 for the first result of which it does not follow, with an element if there is one.
+/// E1513 for the first result of which it does not follow, with an element if there is one.
 pub fn check(program: &Program) -> Result<(), Diagnostic> {
     let is_declared = |id: TensorId| program.tensors[id].structure.is_some();
     if !program.statements.iter().any(|statement| is_declared(statement.lhs.tensor)) {
@@ -71,7 +71,7 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
         if let Some(fault) = fault {
             let message = format!("`{}` need not have the structure that is declared", tensor.name);
             let hint = "declare structures of the operands from which it follows, or leave this one away";
-            return Err(Diagnostic::error("E1514", message).label(statement.lhs.span, fault).hint(hint));
+            return Err(Diagnostic::error("E1513", message).label(statement.lhs.span, fault).hint(hint));
         }
     }
     Ok(())

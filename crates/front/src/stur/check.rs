@@ -83,6 +83,16 @@ pub(crate) fn check(source: &str, declarations: &Declarations) -> Result<Checked
     let mut checked = einsum::check_tree(ast, &translated.declarations)?;
     let outputs = checked.tensors.iter().filter(|(_, tensor)| translated.outputs.contains(&tensor.name));
     checked.outputs = outputs.map(|(id, _)| id).collect();
+    for (name, structure) in translated.structures {
+        let input = checked.tensors.iter().find(|(_, tensor)| tensor.name == name && tensor.role == Role::Input);
+        // What is declared beside the rules comes first.
+        let Some(id) = input.filter(|(_, tensor)| tensor.structure.is_none()).map(|(id, _)| id) else { continue };
+        let tensor = &mut checked.tensors[id];
+        if structure.space().params.len() == tensor.order() && tensor.fill().is_zero() {
+            tensor.is_unique = declarations.unique.contains(&name);
+            tensor.structure = Some(Box::new(structure));
+        }
+    }
     Ok(checked)
 }
 
