@@ -148,7 +148,7 @@ fn flag(case: &mut Case, line: &str) -> Result<(), Failed> {
             let program = check(&case.source, &Declarations::new()).unwrap_or_default();
             let order =
                 program.tensors.iter().find(|(_, tensor)| tensor.name == name).map_or(0, |(_, tensor)| tensor.order());
-            spec.resolve(order).map(|_| declarations)
+            spec.resolve(order).map(|_| declarations.structure(name, spec))
         }),
         "rules" => {
             let language = lacunar_front::Language::Rules;

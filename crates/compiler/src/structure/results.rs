@@ -55,7 +55,7 @@ fn is_of_sizes(structure: &Structure) -> bool {
 /// Compares what is declared of results with what follows.
 ///
 /// # Errors
-/// E1513 for the first result of which it does not follow, with an element if there is one.
+/// E1310 for the first result of which it does not follow, with an element if there is one.
 pub fn check(program: &Program) -> Result<(), Diagnostic> {
     let is_declared = |id: TensorId| program.tensors[id].structure.is_some();
     if !program.statements.iter().any(|statement| is_declared(statement.lhs.tensor)) {
@@ -71,7 +71,7 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
         if let Some(fault) = fault {
             let message = format!("`{}` need not have the structure that is declared", tensor.name);
             let hint = "declare structures of the operands from which it follows, or leave this one away";
-            return Err(Diagnostic::error("E1513", message).label(statement.lhs.span, fault).hint(hint));
+            return Err(Diagnostic::error("E1310", message).label(statement.lhs.span, fault).hint(hint));
         }
     }
     Ok(())
@@ -120,8 +120,8 @@ fn example(structure: &Structure, mut holds: impl FnMut(&[i64], &[i64]) -> Optio
     let mut looked_at = 0;
     loop {
         let mut point = vec![0; order];
-        let fits = structure.context().contains(&sizes, &[]) == Some(true);
-        while fits {
+        let mut is_left = structure.context().contains(&sizes, &[]) == Some(true);
+        while is_left {
             looked_at += 1;
             if looked_at > MOST_POINTS {
                 return None;
@@ -132,9 +132,7 @@ fn example(structure: &Structure, mut holds: impl FnMut(&[i64], &[i64]) -> Optio
                 };
                 return Some((words(&sizes[..order], " x "), format!("({})", words(&point, ", "))));
             }
-            if !advance(&mut point, |dim| 0..sizes[dim]) {
-                break;
-            }
+            is_left = advance(&mut point, |dim| 0..sizes[dim]);
         }
         if !advance(&mut sizes, |_| SIZES) {
             return None;

@@ -53,7 +53,9 @@ fn resolved(tensor: &Tensor, spec: &StructureSpec, declarations: &Declarations) 
         && !fits(structure.context(), &dims)
     {
         let space = Space::new(structure.space().params.clone(), Vec::<String>::new());
-        let context = Set::of_piece(space, structure.context().clone()).to_string();
+        let text = Set::of_piece(space, structure.context().clone()).to_string();
+        let condition = text.split_once(" : ").map(|(_, condition)| condition.trim_end_matches([' ', '}']));
+        let context = condition.unwrap_or(&text).to_string();
         return Err(StructureMistake::Sizes { span, tensor: name, dims, context });
     }
     Ok(structure)
