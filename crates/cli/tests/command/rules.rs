@@ -14,8 +14,6 @@ A:D(i, j) := (0 <= i < n) * (0 <= j < n)
 x:D(i) := (0 <= i < n)
 z:D(i) := (0 <= i < n)
 y:D(i) := (0 <= i < n)
-A:U(i, j) := (0 <= i <= j < n)
-A:R(i, j, ip, jp) := (0 <= j < i < n) * (ip = j) * (jp = i)
 z(i) := 2 * x(i)
 y(i) := A(i, j) * z(j) * (i <= j) + A(j, i) * z(j) * (j < i)
 ";
@@ -77,7 +75,7 @@ fn mistakes_point_into_the_file() {
     folder.fail("run p.stur -g A:rand", 2, "error[E1532]");
     folder.fail("run p.stur -g A:rand", 2, "p.stur:5:24");
     folder.fail("run p.stur -g A:rand", 2, "-d n:8");
-    folder.fail("run p.stur -d n:3", 2, "p.stur:12:9");
+    folder.fail("run p.stur -d n:3", 2, "p.stur:10:9");
     folder.fail("run p.stur -g A:rand -g q:rand -d n:3", 2, "error[E0208]");
     folder.write("q.stur", "y(i) := x(i) + \n");
     folder.fail("run q.stur -g x:rand", 2, "error[E1521]");
