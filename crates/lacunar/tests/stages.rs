@@ -130,6 +130,8 @@ fn flag(mut options: Options, line: &str) -> Result<Options, Failed> {
             let (name, sizes) = options::sizes(value).map_err(wrong)?;
             Ok(options.dims(&name, &sizes))
         }
+        "-p" => Ok(options.structure(value)?),
+        "--unique" => Ok(options.unique(value)),
         "--assemble" => Ok(options.phase(Phase::Assemble)),
         "--compute" => Ok(options.phase(Phase::Compute)),
         "-s" => Ok(options.schedule(value)),
