@@ -184,6 +184,11 @@ impl Kernel {
         self.declared(Role::Result).filter(|(id, _)| self.program().is_output(*id))
     }
 
+    /// True for a tensor that is given by its unique elements and completed at every run.
+    pub(crate) fn completes(&self, tensor: TensorId) -> bool {
+        self.compiled.givens.completed.contains(&tensor)
+    }
+
     /// The tensors of a role, in order of their first occurrence.
     pub(crate) fn declared(&self, role: Role) -> impl Iterator<Item = (TensorId, &Declared)> {
         self.program().tensors.iter().filter(move |(_, tensor)| tensor.role == role)

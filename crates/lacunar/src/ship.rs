@@ -131,15 +131,19 @@ impl Kernel {
         let converted = plan.conversions.iter().find(|conversion| {
             self.program().tensors[conversion.source].format != own_format(&tensors[conversion.tensor])
         });
-        let what = match (converted, &plan.convert_result) {
-            (Some(conversion), _) => {
+        let unique = self.program().tensors.iter().find(|(id, tensor)| tensor.is_unique || self.completes(*id));
+        let what = match (unique, converted, &plan.convert_result) {
+            (Some((_, tensor)), ..) => {
+                format!("`{}` is given by its unique elements, and prepared before the kernel runs", tensor.name)
+            }
+            (None, Some(conversion), _) => {
                 let name = &self.program().tensors[conversion.source].name;
                 format!("`{name}` is converted to {} before the kernel runs", own_format(&tensors[conversion.tensor]))
             }
-            (None, Some(format)) => {
+            (None, None, Some(format)) => {
                 format!("the result is made as {format} and converted after the kernel has run")
             }
-            (None, None) => return Ok(()),
+            (None, None, None) => return Ok(()),
         };
         let diagnostic = Diagnostic::error("E1018", format!("{what}, which needs Lacunar's runtime"))
             .hints(

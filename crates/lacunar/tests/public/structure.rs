@@ -3,7 +3,7 @@
 use lacunar::inside::notation::Structure;
 use lacunar::inside::notation::structure::Named;
 use lacunar::inside::sets::Coefficient;
-use lacunar::{DynTensor, Format, FormatSpec, StructureError, Structured, Tensor};
+use lacunar::{Backend, DynTensor, Format, FormatSpec, Kernel, Options, Shape, StructureError, Structured, Tensor};
 use num_complex::Complex;
 
 type C128 = Complex<f64>;
@@ -352,4 +352,25 @@ fn sizes_that_overflow_together_are_no_matter() {
     let large = large.unwrap().into_dyn();
     large.check_structure(&symmetric, &[1 << 60; 2]).unwrap();
     assert_eq!(found(&large), ["symmetric", "block_diagonal(5)", "arrow(6)", "chess"]);
+}
+
+#[test]
+fn kernels_of_unique_elements_are_not_shipped() {
+    let options = Options::new().format("A", Format::csr()).structure("A:symmetric").unwrap();
+    let source = "y(i) = A(i,j) * x(j)";
+    let ship = |options: &Options| Kernel::compile(source, options).unwrap().ship("spmv", Shape::Source);
+    assert!(ship(&options).is_ok());
+    let error = ship(&options.unique("A")).unwrap_err();
+    assert_eq!(error.code(), Some("E1018"), "{error}");
+}
+
+#[test]
+fn sizes_are_compared_whoever_vouches_for_elements() {
+    let options = Options::new().structure("A:symmetric").unwrap().unique("A").structures_hold();
+    let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options.backend(Backend::Interpreter)).unwrap();
+    let (wide, x) = (Tensor::from([[1.0, 2.0, 3.0], [0.0, 4.0, 5.0]]), Tensor::from(vec![1.0, 1.0, 1.0]));
+    assert!(kernel.call::<Vec<f64>>(&[("A", &wide), ("x", &x)]).is_err());
+    let upper = Tensor::from([[1.0, 2.0], [0.0, 4.0]]);
+    let y: Vec<f64> = kernel.call(&[("A", &upper), ("x", &[1.0, 10.0])]).unwrap();
+    assert_eq!(y, [21.0, 42.0]);
 }
