@@ -23,7 +23,7 @@ use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::index::{read_by, values_name};
 use lacunar_notation::structure::bounds;
 use lacunar_notation::{
-    Access, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Literal, Monoid, Program, Role, Structure, Tensor,
+    Access, Action, AssignOp, Assignment, BinaryFn, Expr, ExprKind, Literal, Monoid, Program, Role, Structure, Tensor,
     TensorId, UnaryFn, VarId,
 };
 use lacunar_sets::{Affine, Coefficient, Constraint, MapPiece, Relation};
@@ -40,12 +40,16 @@ pub fn settle(program: &mut Program) {
         }
         let is_mirrored = |statement: &Assignment| {
             let explicit = make_explicit(statement, &mut program.vars.clone());
-            !has_conditions(&program.tensors, &explicit.rhs)
-                && mirrors(&program.tensors, &explicit)
-                    .is_some_and(|found| found.iter().all(|mirror| mirror.access.tensor == id))
+            !has_conditions(&program.tensors, &explicit.rhs) && mirrors(&program.tensors, &explicit).is_some()
         };
+        // Of tensors that are exchanged, one may be read otherwise than the other.
+        let mut is_swapped = false;
+        Action::visit(&program.body, &mut |action| {
+            is_swapped |= matches!(action, Action::Swap(a, b) if [*a, *b].contains(&id));
+        });
         let mut reading = program.statements.iter().filter(|statement| reads(&program.tensors, &statement.rhs, id));
-        let is_unique = program.loops.is_empty() && program.tensors[id].role == Role::Input && reading.all(is_mirrored);
+        let is_given = program.loops.is_empty() && program.tensors[id].role == Role::Input && !is_swapped;
+        let is_unique = is_given && reading.all(is_mirrored);
         program.tensors[id].is_unique = is_unique;
     }
 }

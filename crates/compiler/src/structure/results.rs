@@ -81,7 +81,10 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
 fn contradiction(declared: &Structure, inferred: &Structure) -> Option<String> {
     let unknown = || Some("it can't be told whether it has".to_string());
     let Some((support, map)) = over(declared, inferred.space()) else { return unknown() };
-    let (Some(own), Some(closed)) = (inferred.support(), inferred.closed()) else { return unknown() };
+    let Some(sizes) = of_sizes(declared, inferred.space()) else { return unknown() };
+    let own = inferred.support().and_then(|own| own.intersect(&sizes));
+    let closed = inferred.closed().and_then(|closed| closed.restricted(&sizes));
+    let (Some(own), Some(closed)) = (own, closed) else { return unknown() };
     let Some(outside) = own.subtract(&support) else { return unknown() };
     if !outside.is_empty().is_yes() {
         return match example(inferred, |params, point| outside.contains(params, point)) {
@@ -111,6 +114,13 @@ fn over(structure: &Structure, space: &Space) -> Option<(Set, Map)> {
         map.add(MapPiece { domain, target, coefficient: piece.coefficient })?;
     }
     Some((support, map))
+}
+
+/// All points of the sizes that a structure is of, over the space of another one whose first parameters are the sizes.
+fn of_sizes(structure: &Structure, space: &Space) -> Option<Set> {
+    let columns: Vec<Affine> = (0..structure.order()).map(Affine::variable).collect();
+    let sizes = structure.context().pulled(&space.universe(), &columns)?;
+    Some(Set::of_piece(space.clone(), sizes))
 }
 
 /// Sizes and a point of which something holds, in words.
