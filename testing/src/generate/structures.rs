@@ -11,8 +11,8 @@ use crate::structured::structured;
 
 /// One input in so many has a structure.
 const ONE_IN: usize = 5;
-/// The largest size of a dimension: sums of coordinates of enormous ones do not fit the numbers of a structure.
-const MOST_SIZE: u64 = 1 << 16;
+/// The largest size of a dimension: every point is gone through.
+const MOST_SIZE: u64 = 40;
 /// Structures of matrices of any sizes, of square ones, and of cubes.
 const ANY: [&str; 8] = [
     ":lower",
@@ -32,7 +32,8 @@ const CUBE: [&str; 4] = [":simplex", ":symmetric", "(i,j,k): X(j,i,k) = X(i,j,k)
 /// The sketch with structures, and its instance, if there are some that its operands can have.
 pub(super) fn with_structures(rng: &mut Rng, sketch: Sketch, instance: Instance) -> (Sketch, Instance) {
     let mut made = sketch.clone();
-    let is_small = |operand: &&mut Operand| operand.dims.iter().all(|size| *size <= MOST_SIZE);
+    let is_small =
+        |operand: &&mut Operand| operand.dims.iter().all(|size| *size <= MOST_SIZE) && operand.dims.len() < 4;
     let may_have = |operand: &&mut Operand| operand.given && operand.fill.is_none() && operand.below.is_none();
     for operand in made.tensors.iter_mut().filter(may_have).filter(is_small) {
         let is_square = operand.dims.windows(2).all(|pair| pair[0] == pair[1]);
