@@ -60,7 +60,7 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     };
     let flops = flops::of_program(kernel.program(), &last.counts, &tensor)?;
     let (kernel, request, inputs) = (&kernel, &request, inputs.as_slice());
-    // Those that the program is for.
+    // The results that the program is for.
     let results = all.get(shared..).unwrap_or_default();
     let (times, converts, totals) = (&times, &converts, &totals);
     let mut outcome = Outcome { kernel, request, inputs, results, load, times, converts, totals, flops, verdict: None };

@@ -17,11 +17,11 @@ use crate::failure::Failure;
 /// The entries of a tensor that has a structure.
 #[derive(Debug)]
 pub struct Derived {
-    /// Those that are stored if the structure is known.
+    /// The unique entries, which are stored.
     pub unique: Coo,
-    /// Those that follow from them.
+    /// The redundant entries, which follow from unique ones.
     pub derived: Coo,
-    /// How many there are of each.
+    /// The name of each kind, with its number of entries.
     pub captions: [String; 2],
 }
 

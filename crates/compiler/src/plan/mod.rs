@@ -155,7 +155,7 @@ impl<'a> Source<'a> {
     }
 
     fn planned(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {
-        // What stands beside the products of unique elements is not known to those who choose schedules for whole nests.
+        // Schedules for whole nests do not know of the products beside those of unique elements.
         let tensors = &self.program.tensors;
         let is_mirrored = self.statement.rhs.accesses().iter().any(|access| tensors[access.tensor].is_unique);
         if is_mirrored {

@@ -38,7 +38,7 @@ pub(crate) use error::{Error, fault};
 pub struct StructureSpec {
     kind: Kind,
     span: Span,
-    /// What stands behind the tensor's name, without the colon of a name.
+    /// The text behind the tensor's name, without the colon of a name.
     text: String,
 }
 
@@ -120,7 +120,7 @@ fn named(name: &str, arguments: &[i64], order: usize, span: Span) -> Result<Stru
     })
 }
 
-/// What stands behind the name of the tensor: a name, or dimensions and a rule.
+/// The text behind the tensor's name: the name of a structure, or dimensions and a rule.
 impl fmt::Display for StructureSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
