@@ -4,7 +4,7 @@
 //! y(j) += A(i,j) * x(i), i shared
 //! y_copies: chunks * n
 //! for chunk parallel { y_copies[n chunk ..] = 0; ..; y_copies[n chunk + j] += .. }
-//! for c, p { y_vals[p] += y_copies[n c + p] }
+//! for pieces of 0 .. n parallel { for c, p { y_vals[p] += y_copies[n c + p] } }
 //! ```
 //!
 //! A copy is of all of a tensor, or, inside of loops over its outer levels, of the block under their coordinates. A scalar
@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, CompareOp, ExprId};
+use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, LoopKind};
 use lacunar_notation::{Monoid, Role, TensorId, WorkspaceKind};
 
 use super::values::{
@@ -207,7 +207,19 @@ pub(in crate::lower) fn is_done(cx: &mut Lowerer<'_>, copies: &Copies, scope: &S
     Some(cx.b.compare(op, held, value))
 }
 
-/// Behind the loop: the copies are combined.
+/// The pieces in which `chunks` copies of so many elements are combined: as many as the work is worth, at most one for each thread.
+fn pieces(cx: &mut Lowerer<'_>, len: ExprId, chunks: ExprId) -> ExprId {
+    let (one, grain) = (cx.b.int(1), cx.b.int(i64::try_from(cx.options.grain).unwrap_or(i64::MAX).max(1)));
+    let total = product(&mut cx.b, len, chunks);
+    let worth = cx.b.binary(BinaryOp::Div, total, grain);
+    let threads = cx.threads();
+    let most = cx.b.binary(BinaryOp::Min, worth, threads);
+    let most = cx.b.binary(BinaryOp::Min, most, len);
+    let pieces = cx.b.binary(BinaryOp::Max, most, one);
+    cx.b.define("pieces", pieces)
+}
+
+/// Behind the loop: the copies are combined, place by place in the order of the chunks.
 pub(in crate::lower) fn add_up(
     cx: &mut Lowerer<'_>,
     copies: &Copies,
@@ -232,19 +244,36 @@ pub(in crate::lower) fn add_up(
         });
     } else {
         let values = values(cx, copies.of.tensor, scope)?;
-        cx.b.for_loop("c", zero, chunks, |b, c| {
-            let begin = b.mul(c, len);
-            b.for_loop("p", zero, len, |b, p| {
-                let at = b.add(begin, p);
-                let part = b.load("part", array, at);
-                let place = b.add(first, p);
-                match (monoid.compared(), beside, held) {
-                    (Some(compared), Some(beside), Some(Beside::Array(held))) => {
-                        let of = b.load("beside", beside, at);
-                        combine_pair_at(b, (values, held), place, compared, Pair { index: part, value: of });
+        let held = match (beside, held) {
+            (Some(beside), Some(Beside::Array(held))) => Some((beside, held)),
+            _ => None,
+        };
+        let one = cx.b.int(1);
+        let pieces = pieces(cx, len, chunks);
+        let each = cx.b.binary(BinaryOp::Div, len, pieces);
+        let over = cx.b.binary(BinaryOp::Rem, len, pieces);
+        let edge = |b: &mut Builder, piece| {
+            let (before, more) = (b.mul(piece, each), b.binary(BinaryOp::Min, piece, over));
+            b.add(before, more)
+        };
+        cx.each(LoopKind::Parallel, "piece", (zero, pieces), |cx, piece| {
+            let next = cx.b.add(piece, one);
+            let (from, to) = (edge(&mut cx.b, piece), edge(&mut cx.b, next));
+            let (from, to) = (cx.b.define("from", from), cx.b.define("to", to));
+            cx.b.for_loop("c", zero, chunks, |b, c| {
+                let begin = b.mul(c, len);
+                b.for_loop("p", from, to, |b, p| {
+                    let at = b.add(begin, p);
+                    let part = b.load("part", array, at);
+                    let place = b.add(first, p);
+                    match (monoid.compared(), held) {
+                        (Some(compared), Some((beside, held))) => {
+                            let of = b.load("beside", beside, at);
+                            combine_pair_at(b, (values, held), place, compared, Pair { index: part, value: of });
+                        }
+                        _ => combine_at(b, values, place, monoid, part),
                     }
-                    _ => combine_at(b, values, place, monoid, part),
-                }
+                });
             });
         });
     }
