@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, LoopKind};
+use lacunar_imp::{ArrayId, CompareOp, ExprId};
 use lacunar_notation::{Monoid, Role, TensorId, WorkspaceKind};
 
 use super::values::{
@@ -30,6 +30,7 @@ use crate::lower::derive::{position, value_position};
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::sizes::product;
 use crate::lower::storage::{extent, is_inside_dimension, values};
+use crate::lower::units::pieces::in_pieces;
 use crate::lower::{Lowerer, MutableVar};
 
 /// The part of a tensor that a loop adds to.
@@ -207,18 +208,6 @@ pub(in crate::lower) fn is_done(cx: &mut Lowerer<'_>, copies: &Copies, scope: &S
     Some(cx.b.compare(op, held, value))
 }
 
-/// The pieces in which `chunks` copies of so many elements are combined: as many as the work is worth, at most one for each thread.
-fn pieces(cx: &mut Lowerer<'_>, len: ExprId, chunks: ExprId) -> ExprId {
-    let (one, grain) = (cx.b.int(1), cx.b.int(i64::try_from(cx.options.grain).unwrap_or(i64::MAX).max(1)));
-    let total = product(&mut cx.b, len, chunks);
-    let worth = cx.b.binary(BinaryOp::Div, total, grain);
-    let threads = cx.threads();
-    let most = cx.b.binary(BinaryOp::Min, worth, threads);
-    let most = cx.b.binary(BinaryOp::Min, most, len);
-    let pieces = cx.b.binary(BinaryOp::Max, most, one);
-    cx.b.define("pieces", pieces)
-}
-
 /// Behind the loop: the copies are combined, place by place in the order of the chunks.
 pub(in crate::lower) fn add_up(
     cx: &mut Lowerer<'_>,
@@ -248,18 +237,8 @@ pub(in crate::lower) fn add_up(
             (Some(beside), Some(Beside::Array(held))) => Some((beside, held)),
             _ => None,
         };
-        let one = cx.b.int(1);
-        let pieces = pieces(cx, len, chunks);
-        let each = cx.b.binary(BinaryOp::Div, len, pieces);
-        let over = cx.b.binary(BinaryOp::Rem, len, pieces);
-        let edge = |b: &mut Builder, piece| {
-            let (before, more) = (b.mul(piece, each), b.binary(BinaryOp::Min, piece, over));
-            b.add(before, more)
-        };
-        cx.each(LoopKind::Parallel, "piece", (zero, pieces), |cx, piece| {
-            let next = cx.b.add(piece, one);
-            let (from, to) = (edge(&mut cx.b, piece), edge(&mut cx.b, next));
-            let (from, to) = (cx.b.define("from", from), cx.b.define("to", to));
+        let work = product(&mut cx.b, len, chunks);
+        in_pieces(cx, len, work, |cx, (from, to)| {
             cx.b.for_loop("c", zero, chunks, |b, c| {
                 let begin = b.mul(c, len);
                 b.for_loop("p", from, to, |b, p| {
