@@ -21,7 +21,6 @@ use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{BinaryFn, Expr, ExprKind, Literal, Role, Tensor, VarId};
 
 use super::here::Loop;
-use super::positions::{at_position, between};
 use crate::comparisons::compared;
 use crate::iterate::lattice::Point;
 use crate::levels::At;
@@ -36,6 +35,17 @@ pub(super) struct Division {
     /// It holds from some coordinate on; otherwise up to one.
     rises: bool,
 }
+
+/// Positions at which it is known if the condition holds.
+pub(super) enum Part {
+    /// One.
+    At(ExprId),
+    /// All of an interval.
+    Between(Interval),
+}
+
+/// Emits the loop, with another body, at some positions.
+pub(super) type Emit<'e> = dyn FnMut(&mut Lowerer<'_>, &Loop<'_>, Part) -> Result<(), Diagnostic> + 'e;
 
 /// The condition that a loop over the positions of iterator `k` is divided by, if there is one.
 pub(super) fn division(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> Option<Division> {
@@ -73,13 +83,14 @@ fn monotone(tensors: &Arena<Tensor>, var: VarId, condition: &Expr) -> Option<Div
     (!is_equation && factor != 0).then(|| Division { condition: condition.clone(), rises: factor > 0 })
 }
 
-/// The loop over some positions, in two parts.
+/// The loop over some positions, in two parts, which `emit` emits.
 pub(super) fn emit(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
     k: usize,
     (begin, end): Interval,
     division: &Division,
+    emit: &mut Emit<'_>,
 ) -> Result<(), Diagnostic> {
     let how = if division.rises { "begins" } else { "ceases" };
     cx.say(l.scope, &format!("divided where a condition {how} to hold"));
@@ -92,12 +103,12 @@ pub(super) fn emit(
         let is_left = cx.b.compare(CompareOp::Lt, here, end);
         cx.repeat(is_left, |cx| {
             leave_if_holds(cx, l, k, here, division)?;
-            at_position(cx, &Loop { body: &failing, ..*l }, k, here)?;
+            emit(cx, &Loop { body: &failing, ..*l }, Part::At(here))?;
             let next = cx.b.add(here, one);
             cx.b.assign(border, next);
             Ok(())
         })?;
-        return between(cx, &Loop { body: &holding, ..*l }, k, (here, end));
+        return emit(cx, &Loop { body: &holding, ..*l }, Part::Between((here, end)));
     }
     let is_left = cx.b.compare(CompareOp::Gt, here, begin);
     cx.repeat(is_left, |cx| {
@@ -106,8 +117,8 @@ pub(super) fn emit(
         cx.b.assign(border, before);
         Ok(())
     })?;
-    between(cx, &Loop { body: &holding, ..*l }, k, (begin, here))?;
-    between(cx, &Loop { body: &failing, ..*l }, k, (here, end))
+    emit(cx, &Loop { body: &holding, ..*l }, Part::Between((begin, here)))?;
+    emit(cx, &Loop { body: &failing, ..*l }, Part::Between((here, end)))
 }
 
 /// Leaves the loop around if the condition holds at a position of iterator `k`.

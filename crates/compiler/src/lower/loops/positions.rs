@@ -8,7 +8,7 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{CompareOp, ExprId, LoopKind};
 
 use super::cases::cases;
-use super::divided;
+use super::divided::{self, Part};
 use super::here::Loop;
 use crate::iterate::iterators::Iterator;
 use crate::iterate::lattice::Point;
@@ -25,9 +25,12 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), D
 }
 
 /// The loop over some positions of iterator `k`, in one piece or several.
-pub(super) fn between(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize, positions: Interval) -> Result<(), Diagnostic> {
+fn between(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize, positions: Interval) -> Result<(), Diagnostic> {
     if let Some(division) = divided::division(cx, l, k) {
-        return divided::emit(cx, l, k, positions, &division);
+        return divided::emit(cx, l, k, positions, &division, &mut |cx, l, part| match part {
+            Part::At(position) => at_position(cx, l, k, position),
+            Part::Between(positions) => between(cx, l, k, positions),
+        });
     }
     let rows = match l.kind(cx) {
         LoopKind::Serial => caches::rows(cx, l.var, l.body, &l.lattice.iterators[k], l.scope),
