@@ -424,7 +424,7 @@ pub trait LevelCode: std::fmt::Debug {
             Holds::Positions => Some(parents),
             Holds::Coordinates | Holds::CoordinatesOrNone | Holds::Words => Some(positions),
             // Results are stored by ranks only when they are converted.
-            Holds::Ranking => None,
+            Holds::Ranking | Holds::Nodes => None,
         }
     }
 }

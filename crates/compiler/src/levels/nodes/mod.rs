@@ -21,8 +21,7 @@ mod find;
 mod visit;
 mod walk;
 
-use lacunar_formats::schema::Schema;
-use lacunar_formats::DType;
+use lacunar_formats::Schema;
 use lacunar_imp::{ArrayId, Block, Builder, CompareOp, ExprId, Stmt, VarId};
 
 use super::{Arrays, At, Demand, Length, LevelCode, Position};

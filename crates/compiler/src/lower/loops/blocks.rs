@@ -28,12 +28,12 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), D
     let size = cx.size(l.var);
     let scope = l.entered(cx, &mut |_| size);
     let l = &l.within(&scope);
-    let (name, kind) = (iter::name(cx, iterator), l.kind(cx));
+    let (name, kind, var) = (iter::name(cx, iterator), l.kind(cx), cx.var_name(l.var));
     let valid = nodes.is_valid(&mut cx.b, &walk);
     cx.repeat(valid, |cx| {
         let elements = nodes.elements(&mut cx.b, &walk);
         cx.each(kind, &name, (elements.begin, elements.end), |cx, at| {
-            let (coordinate, is_used) = nodes.element(&mut cx.b, cx.var_name(l.var), elements, at);
+            let (coordinate, is_used) = nodes.element(&mut cx.b, var, elements, at);
             cx.when_some(is_used, |cx| at_entry(cx, l, k, (at, coordinate)))
         })?;
         nodes.next_block(&mut cx.b, &walk);

@@ -26,7 +26,7 @@ use super::{dense, lanes};
 use crate::iterate::lattice::Point;
 use crate::levels::{Position, Word};
 use crate::lower::iter::{bounds, word};
-use crate::lower::scope::{Fact, Scope};
+use crate::lower::scope::Fact;
 use crate::lower::sizes::ceil_div;
 use crate::lower::storage::count_positions;
 use crate::lower::{Lowerer, room};
