@@ -18,6 +18,8 @@
 //! Paper: Chou and Amarasinghe, *Compilation of Dynamic Sparse Tensor Algebra* (OOPSLA 2022), §4.
 
 mod find;
+#[cfg(test)]
+mod tests;
 mod visit;
 mod walk;
 

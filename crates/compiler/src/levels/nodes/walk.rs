@@ -344,10 +344,10 @@ impl Nodes {
         let node = b.load_index("waiting", stack.nodes, frames);
         b.assign(walk.node, node);
         let number = stack.places.map(|places| b.load_index("place", places, frames));
-        let item = stack.items.map(|items| b.load_index("item", items, frames));
         let mut flow = Flow::STOPS;
         self.choose_place(b, walk, &self.visit.resumed, number, &mut |b, place| {
-            let item = item.filter(|_| place.item > 0);
+            let items = stack.items.filter(|_| place.item > 0);
+            let item = items.map(|items| b.load_index("item", items, frames));
             flow = flow.or(self.at_place(b, walk, place, item));
         });
         flow

@@ -400,7 +400,8 @@ fn by_workers<T>(
     })
 }
 
-/// The operand with the most values of those whose first level the loop over a variable visits, and its last sparse level.
+/// The operand with the most values of those whose first level the loop over a variable visits, and its last sparse level above those
+/// whose positions are not in the order of their parents.
 fn balanced_by(kernel: &Kernel, var: VarId, body: &Stmt) -> Option<(AccessKey, usize)> {
     if !kernel.provenance.is_plain(var) {
         return None;
@@ -413,7 +414,8 @@ fn balanced_by(kernel: &Kernel, var: VarId, body: &Stmt) -> Option<(AccessKey, u
                 && !key.vars.is_empty()
                 && level_var(kernel, &key, 0) == var
                 && tells_coordinates(kernel.tensors[key.tensor].format.levels()[0]);
-            let deepest = sparse_levels(kernel, key.tensor).last().map(|(level, _)| level);
+            let numbered = |(_, level): &(usize, Level)| level.kind.schema().is_none();
+            let deepest = sparse_levels(kernel, key.tensor).take_while(numbered).last().map(|(level, _)| level);
             if let (true, Some(deepest)) = (is_first, deepest)
                 && found.as_ref().is_none_or(|(known, _)| values(known) < values(&key))
             {
