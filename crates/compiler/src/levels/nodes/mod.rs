@@ -36,6 +36,11 @@ pub(super) fn make(Arrays { arrays, size, .. }: Arrays<'_>, schema: &'static Sch
     Box::new(Nodes { root: arrays[0], node: arrays[1], size, visit: Visit::of(schema) })
 }
 
+/// True if nodes of a schema have elements whose coordinates and positions are neighbors, in arrays.
+pub fn has_blocks(schema: &'static Schema) -> bool {
+    Visit::of(schema).has_arrays
+}
+
 /// A level of a tensor whose coordinates are in nodes.
 #[derive(Debug)]
 pub struct Nodes {
