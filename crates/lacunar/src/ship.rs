@@ -148,7 +148,10 @@ impl Kernel {
             }
             (None, None, None) => {
                 let Some(linked) = linked.map(|id| &tensors[id]) else { return Ok(()) };
-                format!("`{}` ({}) is made of nodes, which are checked before the kernel runs", linked.name, linked.format)
+                format!(
+                    "`{}` ({}) is made of nodes, which are checked before the kernel runs",
+                    linked.name, linked.format
+                )
             }
         };
         let diagnostic = Diagnostic::error("E1018", format!("{what}, which needs Lacunar's runtime"))

@@ -43,7 +43,8 @@ pub(super) fn level(
 
 /// The code of a level in which the positions under neighboring parents are neighbors.
 fn numbered(cx: &Lowerer<'_>, key: &AccessKey, number: usize, scope: &Scope) -> Result<Rc<dyn LevelCode>, Diagnostic> {
-    let none = || Diagnostic::internal(format!("positions of level {} of `{}` are counted", number + 1, cx.name(key.tensor)));
+    let none =
+        || Diagnostic::internal(format!("positions of level {} of `{}` are counted", number + 1, cx.name(key.tensor)));
     Some(level(cx, key, number, scope)?).filter(|code| code.nodes().is_none()).ok_or_else(none)
 }
 

@@ -91,9 +91,7 @@ impl Visit {
     /// True if comparisons with elements lead to a coordinate, from every node.
     pub fn can_be_searched(&self) -> bool {
         let types = || self.targets.iter().flat_map(|target| self.schema.types(*target));
-        self.schema.is_ordered()
-            && self.is_searched(self.schema.root())
-            && types().all(|node| self.is_searched(*node))
+        self.schema.is_ordered() && self.is_searched(self.schema.root()) && types().all(|node| self.is_searched(*node))
     }
 
     /// True if comparisons with its elements lead from a node on.
@@ -315,7 +313,9 @@ impl Nodes {
     ) {
         let node = place.node;
         let is_child = |k: &usize| matches!(self.visit.field(node, all[*k]).kind, FieldKind::Child { .. });
-        let (Some(elem), child) = ((0..all.len()).find(|k| !is_child(k)), (0..all.len()).find(is_child)) else { return };
+        let (Some(elem), child) = ((0..all.len()).find(|k| !is_child(k)), (0..all.len()).find(is_child)) else {
+            return;
+        };
         let field = all[elem];
         let (zero, one) = (b.int(0), b.int(1));
         let first = self.word(b, base, node, field);
@@ -324,7 +324,8 @@ impl Nodes {
         let (first, end) = (b.define("first", first), b.define("end", end));
         let word = b.lower_bound(self.node, first, end, goal.wanted());
         let inside = b.compare(CompareOp::Lt, word, end);
-        let beside = |item| child.map(|k| Before { place: Place { item: k, ..place }, field: all[k], item: Some(item) });
+        let beside =
+            |item| child.map(|k| Before { place: Place { item: k, ..place }, field: all[k], item: Some(item) });
         let then = b.block(|b| {
             let item = b.sub(word, first);
             let item = b.define("item", item);
@@ -356,11 +357,14 @@ impl Nodes {
     /// Compares with every element of a node, and goes on with its child.
     fn scan(&self, b: &mut Builder, search: &Search, (base, node): (ExprId, usize)) {
         let goal = Goal::Position(search);
-        let places = self.visit.steps(node).iter().enumerate().flat_map(|(step, own)| {
-            fields(own).iter().map(move |&field| (Place { node, step, item: 0 }, field))
-        });
-        let (children, elems): (Vec<_>, Vec<_>) = places
-            .partition(|(_, field)| matches!(self.visit.field(node, *field).kind, FieldKind::Child { .. }));
+        let places = self
+            .visit
+            .steps(node)
+            .iter()
+            .enumerate()
+            .flat_map(|(step, own)| fields(own).iter().map(move |&field| (Place { node, step, item: 0 }, field)));
+        let (children, elems): (Vec<_>, Vec<_>) =
+            places.partition(|(_, field)| matches!(self.visit.field(node, *field).kind, FieldKind::Child { .. }));
         let child = children.first().map(|&(place, field)| Before { place, field, item: None });
         self.go_to(b, goal, base, child);
         let zero = b.int(0);

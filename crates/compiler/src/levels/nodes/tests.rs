@@ -252,7 +252,8 @@ fn iterators_and_searches_of_any_schema_find_what_its_nodes_have() {
     assert_eq!(IndexWidth::W32.dtype(), DType::U32);
     let mut rng = Rng::with_seed(7);
     for schema in schemas() {
-        let functions = [(false, false), (true, false), (false, true)].map(|(blocks, find)| kernel(schema, blocks, find));
+        let functions =
+            [(false, false), (true, false), (false, true)].map(|(blocks, find)| kernel(schema, blocks, find));
         for round in 0..60 {
             let count = [0, 1, 2, 3, 5, 8, 20][round % 7];
             let mut coordinates: Vec<u32> = (0..50).collect();

@@ -196,7 +196,8 @@ impl Visit {
             [] | [_] => Told::Alone,
             [first, others @ ..] => {
                 let are_apart = (0..nodes.len()).all(|k| !nodes[..k].contains(&nodes[k]));
-                let are_told = supertype(first).is_some() && others.iter().all(|node| supertype(node) == supertype(first));
+                let are_told =
+                    supertype(first).is_some() && others.iter().all(|node| supertype(node) == supertype(first));
                 if are_apart && are_told { Told::ByTag } else { Told::ByNumber }
             }
         }

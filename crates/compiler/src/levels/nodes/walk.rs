@@ -146,14 +146,7 @@ impl Nodes {
 
     /// Opens an iterator on the first element of the subtensor whose root node has a handle; on the first that is `low` or more, if that
     /// is given.
-    pub fn open(
-        &self,
-        b: &mut Builder,
-        name: &str,
-        root: ExprId,
-        stack: Option<Stack>,
-        low: Option<ExprId>,
-    ) -> Walk {
+    pub fn open(&self, b: &mut Builder, name: &str, root: ExprId, stack: Option<Stack>, low: Option<ExprId>) -> Walk {
         let walk = self.declare(b, name, root, stack, true);
         match low.filter(|low| b.as_const(*low).is_none_or(|low| low.bits != 0)) {
             Some(low) if self.visit.can_begin_anywhere() => self.begin_at(b, &walk, root, low),
