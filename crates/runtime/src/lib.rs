@@ -32,6 +32,7 @@ pub mod lists;
 pub mod load;
 mod moved;
 mod native;
+mod nodes;
 mod outside;
 mod pack;
 mod pack_counted;

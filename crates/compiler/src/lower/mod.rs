@@ -53,6 +53,7 @@ mod needed;
 mod nest;
 mod producers;
 mod region;
+mod room;
 mod scope;
 mod sinks;
 mod sizes;
@@ -72,7 +73,7 @@ use lacunar_notation::schedule::Race;
 use lacunar_notation::{Role, TensorId, VarId};
 
 use crate::levels::LevelCode;
-use loops::listed::with_list;
+use room::with_room;
 use scope::Scope;
 use units::threads;
 
@@ -160,7 +161,7 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     let scope = units::work::estimate(&mut cx, &Scope::default());
     let scope = caches::judge(&mut cx, &scope);
     let scope = sinks::workspace::declare(&mut cx, None, &scope);
-    with_list(&mut cx, &scope, |cx, scope| match &kernel.stmt {
+    with_room(&mut cx, &scope, |cx, scope| match &kernel.stmt {
         Stmt::Forall(var, body) if threads::assembles_in_pieces(cx, *var) => {
             threads::assemble_in_pieces(cx, *var, body, scope)
         }

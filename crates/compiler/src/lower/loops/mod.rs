@@ -9,6 +9,7 @@
 //! | `listed` | lists of the coordinates that a tested operand stores |
 //! | `positions` | the positions of one iterator, or at most one of them |
 //! | `runs` | runs of neighboring coordinates |
+//! | `blocks` | blocks of elements in nodes |
 //! | `merge` | several iterators, advanced together |
 //! | `pieces` | several iterators of neighboring coordinates, piece by piece |
 //! | `gallop` | an intersection, by jumps |
@@ -25,6 +26,7 @@
 //! Paper: Kjolstad et al. 2017, §4.3 and §6.
 
 mod bits;
+mod blocks;
 mod borders;
 mod cases;
 mod dense;
@@ -32,7 +34,7 @@ mod divided;
 mod gallop;
 mod here;
 mod lanes;
-pub(super) mod listed;
+mod listed;
 mod merge;
 mod pieces;
 mod positions;
@@ -78,6 +80,7 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
         Strategy::Positions(k) => positions::emit(cx, &l, *k),
         Strategy::AtMostOne(k) => positions::emit_one(cx, &l, *k),
         Strategy::Runs(k) => runs::emit(cx, &l, *k),
+        Strategy::Blocks(k) => blocks::emit(cx, &l, *k),
         Strategy::Merge(loops) => merge::emit(cx, &l, loops),
         Strategy::Pieces(points) => pieces::emit(cx, &l, points),
         Strategy::Gallop(point) => gallop::emit(cx, &l, *point),
