@@ -15,6 +15,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::kinds::NAMED;
 use crate::level::{Level, LevelKind};
 use crate::map::{Map, Term};
 use crate::map_error::{MapError, MapFault};
@@ -42,6 +43,15 @@ pub enum FormatError {
     Unknown(String),
     /// A letter that names no level kind, and its place.
     Letter(char, usize),
+    /// Braces around a name that no schema has, or with arguments that it does not take.
+    Schema {
+        /// The name as written.
+        name: String,
+        /// The number of characters before the brace.
+        place: usize,
+        /// True if the brace is closed.
+        closed: bool,
+    },
     /// A named format of one order, given to a tensor of another.
     Order {
         /// The format as written.
@@ -77,6 +87,10 @@ impl fmt::Display for FormatError {
                 write!(f, "no format is called `{word}` (hint: {}); formats: {}", names::hint(word), NAMES.join(" "))
             }
             FormatError::Letter(c, _) => write!(f, "`{c}` is not a level kind"),
+            FormatError::Schema { name, closed: false, .. } => write!(f, "the brace before `{name}` is not closed"),
+            FormatError::Schema { name, .. } => {
+                write!(f, "no schema of nodes is called `{name}` (hint: {})", FormatSpec::schema_hint(name))
+            }
             FormatError::Order { format, levels, order } => {
                 write!(f, "format `{format}` stores {levels} dimensions, but the tensor has {order}")
             }
@@ -371,14 +385,14 @@ impl Format {
     /// Level letters with the widths that are not the usual ones and the mode order if it is not the natural one, as `-f` takes
     /// them: `ds16:1,0`.
     pub fn letters(&self) -> String {
-        let word: String = self.levels.iter().map(|level| level.letter()).collect();
+        let word: String = self.levels.iter().map(|level| level.text()).collect();
         // Letters that spell the name of another format are told from it by a width that could be left out.
         let is_name = named(&word).is_some() || SIZED.contains(&word.as_str()) || is_misleading(&word);
         let keeps = |level: &Level| level.kind.has_coordinates();
         let told = if is_name { self.levels.iter().position(keeps) } else { None };
         let spelled = |(place, (level, widths)): (usize, (&Level, &Widths))| {
             let usual = told == Some(place) && widths.coordinates == IndexWidth::W32;
-            format!("{}{}{}", level.letter(), if usual { "32" } else { "" }, widths.suffix())
+            format!("{}{}{}", level.text(), if usual { "32" } else { "" }, widths.suffix())
         };
         let mut text: String = self.levels.iter().zip(&self.widths).enumerate().map(spelled).collect();
         if let Some(map) = &self.map {
@@ -545,7 +559,7 @@ impl fmt::Display for FormatSpec {
 impl FromStr for FormatSpec {
     type Err = FormatError;
 
-    /// Reads `csr`, `coo`, `ds`, `ds16:1,0`, `csf:2,0,1`. The empty text is the format of a scalar.
+    /// Reads `csr`, `coo`, `ds`, `ds16:1,0`, `csf:2,0,1`, `d{btree}`. The empty text is the format of a scalar.
     fn from_str(text: &str) -> Result<FormatSpec, FormatError> {
         let text = text.trim();
         let (name, modes) = match text.split_once(':') {
@@ -561,7 +575,7 @@ impl FromStr for FormatSpec {
             None if SIZED.contains(&lower.as_str()) => return Err(FormatError::Arguments(text.to_string())),
             None if is_misleading(&lower) => return Err(FormatError::Unknown(name.to_string())),
             None => {
-                let known = lower.chars().filter(|&c| Level::from_letter(c).is_some()).count();
+                let known = lower.chars().filter(|&c| c == NAMED || Level::from_letter(c).is_some()).count();
                 if known == 0 || known > 64 || lower.len() > 512 || names::is_misspelled(&lower) {
                     return Err(FormatError::Unknown(name.to_string()));
                 }

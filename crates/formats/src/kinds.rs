@@ -11,8 +11,12 @@
 //! kinds! { .. Delta: DELTA, .. }      the family, and its kind
 //! static DELTA: LevelInfo = ..        name, letter, properties of coordinates, capabilities of code, arrays
 //! ```
+//!
+//! Levels of nodes are of one family, [`Family::Nodes`], and of as many kinds as there are schemas: a schema tells the description
+//! ([`nodes`]).
 
-use crate::level::{Capabilities, Holds, LevelInfo, Part, Properties};
+use crate::level::{Capabilities, Description, Holds, LevelInfo, Part, Properties};
+use crate::schema::Schema;
 
 /// Declares [`Family`] and the table of kinds from a line for each: the family, and the description of its kind.
 macro_rules! kinds {
@@ -21,13 +25,16 @@ macro_rules! kinds {
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub enum Family {
             $(#[doc = concat!("The code of `", stringify!($family), "` levels.")] $family,)*
+            /// The code of levels of nodes, whose types a schema describes.
+            Nodes(&'static Schema),
         }
 
         impl Family {
-            /// The kind of the family that every program has.
-            pub(crate) fn own_kind(&self) -> &'static LevelInfo {
+            /// The kind of the family that every program has; each schema is a kind of its own.
+            pub(crate) fn own_kind(&self) -> Option<&'static LevelInfo> {
                 match self {
-                    $(Family::$family => &$info,)*
+                    $(Family::$family => Some(&$info),)*
+                    Family::Nodes(_) => None,
                 }
             }
         }
@@ -217,3 +224,20 @@ pub(crate) static UNORDERED: LevelInfo = LevelInfo {
     capabilities: Capabilities { iterate_positions: true, append: true, ..Capabilities::NONE },
     parts: &[Part::POSITIONS, Part::COORDINATES],
 };
+
+/// The letter of every kind whose nodes a schema describes: behind it formats have the schema's name.
+pub(crate) const NAMED: char = '{';
+
+/// The description of levels of a schema's nodes.
+pub(crate) fn nodes(schema: &'static Schema) -> LevelInfo {
+    let is_ordered = schema.is_ordered();
+    Description {
+        name: schema.name(),
+        letter: NAMED,
+        repeating: None,
+        family: Family::Nodes(schema),
+        properties: Properties { ordered: is_ordered, compact: false, ..Properties::ASCENDING },
+        capabilities: Capabilities::NONE,
+        parts: &[Part::ROOTS, Part::NODES],
+    }
+}

@@ -21,6 +21,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::kinds::{self, Family};
 use crate::registry::{KindError, REGISTRY};
+use crate::schema::{Schema, Template};
 use crate::{DType, IndexWidth};
 
 /// The kinds that all others are converted through.
@@ -31,7 +32,8 @@ const PLAIN: [LevelKind; 3] = [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKin
 pub struct Description<'t> {
     /// Its name, which no other kind has.
     pub name: &'t str,
-    /// Its letter in formats, which no other kind has; `lacunar run --help` lists the letters.
+    /// Its letter in formats, which no other kind has; `lacunar run --help` lists the letters. Of kinds that a schema describes it is
+    /// `{`, and formats have the name: `{btree}`.
     pub letter: char,
     /// The letter of the variant that repeats coordinates, if there is one.
     pub repeating: Option<char>,
@@ -71,6 +73,8 @@ pub enum Holds {
     CoordinatesOrNone,
     /// The coordinate of each rank, of a dimension whose coordinates are ranked ([`crate::Ranked`]); of the level's width.
     Ranking,
+    /// Words of 32 bits: nodes, or handles of nodes ([`crate::Schema`]).
+    Nodes,
     /// Words of 64 bits, whatever the level's widths. Of a kind that is appended to, one array at most.
     Words,
 }
@@ -84,12 +88,17 @@ impl Part {
     pub const COORDINATES_OR_NONE: Part = Part { name: "crd", holds: Holds::CoordinatesOrNone };
     /// The coordinate of each rank.
     pub const RANKING: Part = Part { name: "ranking", holds: Holds::Ranking };
+    /// The handle of each parent position's root node.
+    pub const ROOTS: Part = Part { name: "root", holds: Holds::Nodes };
+    /// The words of nodes.
+    pub const NODES: Part = Part { name: "node", holds: Holds::Nodes };
 
     /// The width of the numbers in a level with these widths of positions and coordinates.
     pub const fn width(self, positions: IndexWidth, coordinates: IndexWidth) -> IndexWidth {
         match self.holds {
             Holds::Positions => positions,
             Holds::Coordinates | Holds::CoordinatesOrNone | Holds::Ranking => coordinates,
+            Holds::Nodes => IndexWidth::W32,
             Holds::Words => IndexWidth::W64,
         }
     }
@@ -198,9 +207,10 @@ impl LevelKind {
     /// A segment of coordinates per parent position, in any order: `pos[p] .. pos[p+1]` into `crd`.
     pub const UNORDERED: LevelKind = LevelKind(&kinds::UNORDERED);
 
-    /// All kinds: the plain ones, and then the others in the order of their names.
+    /// All kinds that have letters: the plain ones, and then the others in the order of their names.
     pub fn all() -> Vec<LevelKind> {
         let mut kinds = REGISTRY.all();
+        kinds.retain(|kind| kind.schema().is_none());
         kinds.sort_by_key(|kind| (PLAIN.iter().position(|plain| plain == kind).unwrap_or(PLAIN.len()), *kind));
         kinds
     }
@@ -216,6 +226,61 @@ impl LevelKind {
     /// The description is not that of a kind, or its name or a letter is another kind's.
     pub fn intern(described: &Description<'_>) -> Result<LevelKind, KindError> {
         REGISTRY.intern(described)
+    }
+
+    /// The kind of levels that have a schema's nodes: the one that is known by it, or a new one, which stays.
+    ///
+    /// ```
+    /// use lacunar_formats::{Format, Level, LevelKind, Schema};
+    /// let schema = Schema::parse("def pair { a: elem  b: elem  n: pair  seq = a, b, n }").unwrap();
+    /// let level = Level { kind: LevelKind::nodes(schema).unwrap(), unique: true };
+    /// let format = Format::new(vec![Level::DENSE, level], vec![0, 1]).unwrap();
+    /// assert_eq!(format.to_string(), "d{pair}");
+    /// ```
+    ///
+    /// # Errors
+    /// The schema's name is that of another kind.
+    pub fn nodes(schema: Schema) -> Result<LevelKind, KindError> {
+        REGISTRY.nodes(schema)
+    }
+
+    /// The kind of a schema's name, which arguments may follow: `btree`, `blist<64>`. Schemas are those of every program, and those
+    /// that were made known.
+    ///
+    /// ```
+    /// use lacunar_formats::LevelKind;
+    /// assert_eq!(LevelKind::nodes_named("blist<16>"), LevelKind::nodes_named("blist"));
+    /// assert_eq!(LevelKind::nodes_named("blist<64>").unwrap().schema().unwrap().name(), "blist<64>");
+    /// assert_eq!(LevelKind::nodes_named("delta"), None);
+    /// ```
+    pub fn nodes_named(name: &str) -> Option<LevelKind> {
+        let (stem, arguments) = match name.strip_suffix('>') {
+            Some(rest) => rest.split_once('<')?,
+            None => (name, ""),
+        };
+        let arguments =
+            arguments.split(',').filter(|word| !word.trim().is_empty()).map(|word| word.trim().parse().ok());
+        let arguments = arguments.collect::<Option<Vec<u32>>>()?;
+        match crate::schema::named(stem.trim()) {
+            Some(template) => LevelKind::nodes(template.with(&arguments).ok()?).ok(),
+            None => LevelKind::named(name).filter(|kind| kind.schema().is_some()),
+        }
+    }
+
+    /// The kinds of the schemas that every program has.
+    pub fn every_nodes() -> Vec<LevelKind> {
+        Template::every_program()
+            .iter()
+            .filter_map(|template| LevelKind::nodes(template.with(&[]).ok()?).ok())
+            .collect()
+    }
+
+    /// The schema of the nodes of a level, if it has nodes.
+    pub fn schema(self) -> Option<&'static Schema> {
+        match self.0.family {
+            Family::Nodes(schema) => Some(schema),
+            _ => None,
+        }
     }
 
     /// The kinds that are not plain and go without a map, in the order of their names.
@@ -326,13 +391,30 @@ impl Level {
     /// `q` singleton, `c` singleton non-unique, and those of other kinds.
     pub fn from_letter(letter: char) -> Option<Level> {
         let of = |kind: LevelKind| {
+            if kind.schema().is_some() {
+                return None;
+            }
             let unique = kind.0.letter == letter;
             (unique || kind.0.repeating == Some(letter)).then_some(Level { kind, unique })
         };
         REGISTRY.find_map(of)
     }
 
-    /// The letter of the command line.
+    /// The text in formats: a letter, or the name of a schema in braces.
+    ///
+    /// ```
+    /// use lacunar_formats::{Level, LevelKind};
+    /// let tree = Level { kind: LevelKind::nodes_named("bst").unwrap(), unique: true };
+    /// assert_eq!((Level::COMPRESSED.text(), tree.text()), ("s".to_string(), "{bst}".to_string()));
+    /// ```
+    pub fn text(self) -> String {
+        match self.kind.schema() {
+            Some(schema) => format!("{{{}}}", schema.name()),
+            None => self.letter().to_string(),
+        }
+    }
+
+    /// The letter of the command line, of kinds that have one.
     pub fn letter(self) -> char {
         let info = self.kind.0;
         if self.unique { info.letter } else { info.repeating.unwrap_or(info.letter) }

@@ -15,6 +15,7 @@ mod map_error;
 mod names;
 mod registry;
 mod scalar;
+pub mod schema;
 mod slots;
 mod width;
 
@@ -26,4 +27,5 @@ pub use map::{Map, Ranked, Recovery, Term, diagonals};
 pub use map_error::{MapError, MapFault};
 pub use registry::KindError;
 pub use scalar::Scalar;
+pub use schema::{Schema, SchemaError, Template};
 pub use width::IndexWidth;

@@ -10,6 +10,7 @@ use lacunar_base::words::nearest;
 
 use crate::format::FormatSpec;
 use crate::level::{Level, LevelInfo, LevelKind};
+use crate::schema::Template;
 
 /// The names of formats, those with sizes as examples.
 pub(crate) const NAMES: [&str; 19] = [
@@ -47,6 +48,17 @@ impl FormatSpec {
     /// ```
     pub fn hint(word: &str) -> String {
         hint(word)
+    }
+
+    /// The hint of what to do about braces around a name that no schema has.
+    ///
+    /// ```
+    /// use lacunar_formats::FormatSpec;
+    /// assert_eq!(FormatSpec::schema_hint("btre"), "did you mean `{btree}`?");
+    /// assert_eq!(FormatSpec::schema_hint("bst<4>"), "`bst` has no parameters: write `{bst}`");
+    /// ```
+    pub fn schema_hint(name: &str) -> String {
+        schema_hint(name)
     }
 
     /// The name here of a format that other libraries call so. Such a word is never read as letters of levels: `crs` would be
@@ -95,6 +107,29 @@ pub(crate) fn is_misspelled(word: &str) -> bool {
     let others = word.chars().filter(|&c| Level::from_letter(c).is_none()).count();
     let is_near = || nearest(word, NAMES).is_some() || kind(word).is_some();
     word.len() > 2 && word.chars().all(|c| c.is_ascii_alphabetic()) && others > 0 && (others > 1 || is_near())
+}
+
+/// See [`FormatSpec::schema_hint`].
+fn schema_hint(name: &str) -> String {
+    let (stem, arguments) = name.split_once('<').unwrap_or((name, ""));
+    let templates = || Template::every_program().iter().cloned().chain(Template::defined());
+    if let Some(template) = templates().find(|template| template.name() == stem.trim()) {
+        if template.parameters().is_empty() {
+            return format!("`{stem}` has no parameters: write `{{{stem}}}`");
+        }
+        let values = arguments.strip_suffix('>').map(|values| values.split(',').map(|word| word.trim().parse::<u32>()));
+        let wrong = values.and_then(|values| values.collect::<Result<Vec<u32>, _>>().ok());
+        let reason = wrong.and_then(|values| template.with(&values).err()).and_then(|errors| errors.into_iter().next());
+        return match reason {
+            Some(error) => format!("it is `{{{}}}`; here {}", template.title(), error.message),
+            None => format!("write numbers for its parameters: `{{{}}}`", template.title()),
+        };
+    }
+    let names: Vec<String> = templates().map(|template| template.name().to_string()).collect();
+    match nearest(stem, names.iter().map(String::as_str)) {
+        Some(found) => format!("did you mean `{{{found}}}`?"),
+        None => format!("schemas are {}; a program defines others by `def NAME {{ .. }}`", names.join(", ")),
+    }
 }
 
 /// See [`FormatSpec::hint`].

@@ -2,7 +2,7 @@
 //!
 //! [`LevelKind::intern`] makes a kind of a [`Description`]. The same description always gives the same kind, from whatever
 //! thread; a new one is refused unless its name and letters are free and its family's code can implement it. Kinds stay until the
-//! program ends, so that a [`LevelKind`] is a reference that can be copied; there are no more of them than letters.
+//! program ends, so that a [`LevelKind`] is a reference that can be copied; there are no more of them than letters, and schemas.
 //!
 //! ```
 //! use lacunar_formats::{Description, Level, LevelKind};
@@ -16,8 +16,9 @@
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
-use crate::kinds::{Family, KINDS};
+use crate::kinds::{self, Family, KINDS};
 use crate::level::{DescribedPart, Description, Holds, LevelInfo, LevelKind, Part};
+use crate::schema::{Schema, named};
 
 /// The reason why a description is not that of a new kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +114,32 @@ impl Registry {
     }
 }
 
+impl Registry {
+    /// The kind of a schema; see [`LevelKind::nodes`].
+    pub(crate) fn nodes(&self, schema: Schema) -> Result<LevelKind, KindError> {
+        let taken = || KindError::NameTaken(schema.name().to_string());
+        let (stem, arguments) = schema.name().split_once('<').unwrap_or((schema.name(), ""));
+        // The name of a template is that of no other schema, even if no format has used it yet.
+        if let Some(template) = named(stem) {
+            let values = arguments.trim_end_matches('>').split(',').filter_map(|value| value.parse().ok());
+            if template.with(&values.collect::<Vec<u32>>()).ok().as_ref() != Some(&schema) {
+                return Err(taken());
+            }
+        }
+        let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |info: &&&'static LevelInfo| matches!(info.family, Family::Nodes(known) if *known == schema);
+        if let Some(same) = made.iter().find(is_same) {
+            return Ok(LevelKind(same));
+        }
+        if KINDS.iter().chain(made.iter()).any(|info| info.name == schema.name()) {
+            return Err(taken());
+        }
+        let kept: &'static LevelInfo = Box::leak(Box::new(kinds::nodes(Box::leak(Box::new(schema)))));
+        made.push(kept);
+        Ok(LevelKind(kept))
+    }
+}
+
 /// A description that stays.
 fn kept(described: &Description<'_>) -> &'static LevelInfo {
     let text = |text: &str| -> &'static str { String::from(text).leak() };
@@ -170,8 +197,10 @@ fn check_parts(described: &Description<'_>) -> Result<(), KindError> {
 /// Checks that the family's code does what the description says: the code of every family was written for the properties, the
 /// capabilities and the arrays of its own kind.
 fn check_family(described: &Description<'_>) -> Result<(), KindError> {
-    let own = described.family.own_kind();
     let wrong = |reason: String| Err(KindError::Family { kind: described.name.to_string(), reason });
+    let Some(own) = described.family.own_kind() else {
+        return wrong("a schema describes them".to_string());
+    };
     if [Family::Dense, Family::Compressed, Family::Singleton].contains(&described.family) && described != own {
         return wrong(format!("all others are converted through {} levels, which are of one kind", own.name));
     }
@@ -226,7 +255,7 @@ mod tests {
         for (place, info) in KINDS.iter().enumerate() {
             check(info).unwrap();
             check_free(info, &KINDS[..place]).unwrap();
-            assert!(std::ptr::eq(*info, info.family.own_kind()), "{}", info.name);
+            assert!(info.family.own_kind().is_some_and(|own| std::ptr::eq(*info, own)), "{}", info.name);
         }
     }
 

@@ -11,6 +11,7 @@
 
 use crate::DType;
 use crate::format::{Format, FormatError};
+use crate::kinds::NAMED;
 use crate::level::{Level, LevelKind};
 
 /// The width of the numbers in a coordinate or position array.
@@ -180,14 +181,13 @@ impl Format {
     }
 }
 
-/// Level letters, each with the widths behind it: `ds`, `uqu8q8`, `ds64@64`.
+/// Level letters and names in braces, each with the widths behind it: `ds`, `uqu8q8`, `ds64@64`, `d{btree}`.
 pub(crate) fn read_levels(text: &str) -> Result<Vec<(Level, Widths)>, FormatError> {
     let mut levels = Vec::new();
     let mut rest = text;
-    while let Some(letter) = rest.chars().next() {
+    while !rest.is_empty() {
         let place = text[..text.len() - rest.len()].chars().count();
-        let level = Level::from_letter(letter).ok_or(FormatError::Letter(letter, place))?;
-        rest = &rest[letter.len_utf8()..];
+        let level = read_level(&mut rest, place)?;
         let coordinates = digits(&mut rest);
         let positions = rest.strip_prefix('@').map(|behind| {
             rest = behind;
@@ -196,6 +196,9 @@ pub(crate) fn read_levels(text: &str) -> Result<Vec<(Level, Widths)>, FormatErro
         let kind = level.kind.info().name;
         let wrong = |reason: String| FormatError::Width { place: place + 1, reason };
         let mut widths = Widths::USUAL;
+        if level.kind.schema().is_some() && (!coordinates.is_empty() || positions.is_some()) {
+            return Err(wrong(format!("all numbers of a {kind} level have 32 bits")));
+        }
         if !coordinates.is_empty() {
             if !level.kind.has_coordinates() {
                 return Err(wrong(format!("a {kind} level keeps no coordinates")));
@@ -215,6 +218,22 @@ pub(crate) fn read_levels(text: &str) -> Result<Vec<(Level, Widths)>, FormatErro
         levels.push((level, widths));
     }
     Ok(levels)
+}
+
+/// Takes the letter of a level, or the name of a schema in braces, that a text begins with.
+fn read_level(rest: &mut &str, place: usize) -> Result<Level, FormatError> {
+    let letter = rest.chars().next().unwrap_or_default();
+    if letter != NAMED {
+        *rest = &rest[letter.len_utf8()..];
+        return Level::from_letter(letter).ok_or(FormatError::Letter(letter, place));
+    }
+    let inside = &rest[1..];
+    let Some((name, behind)) = inside.split_once('}') else {
+        return Err(FormatError::Schema { name: inside.trim().to_string(), place, closed: false });
+    };
+    *rest = behind;
+    let unknown = || FormatError::Schema { name: name.trim().to_string(), place, closed: true };
+    Ok(Level { kind: LevelKind::nodes_named(name.trim()).ok_or_else(unknown)?, unique: true })
 }
 
 /// Takes the digits that a text begins with.

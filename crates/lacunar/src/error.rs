@@ -175,6 +175,7 @@ impl Error {
             Error::Format(FormatError::Width { .. }) => Some("E0406"),
             Error::Format(FormatError::Ranked(_)) => Some("E0408"),
             Error::Format(FormatError::Auto(_)) => Some("E0409"),
+            Error::Format(FormatError::Schema { .. }) => Some("E0410"),
             Error::Storage(StorageError::PaddedPattern { .. }) => Some("E0407"),
             Error::Io(_) | Error::Storage(_) | Error::Kernel(_) | Error::Argument(_) => None,
             Error::Internal(_) => None,

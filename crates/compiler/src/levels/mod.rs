@@ -63,6 +63,8 @@ fn make(kind: LevelKind, arrays: Arrays<'_>) -> Box<dyn LevelCode> {
         Family::Dense => dense::make(arrays),
         Family::Hashed => hashed::make(arrays),
         Family::Loose => loose::make(arrays),
+        // Kernels take such levels converted: they have no capabilities.
+        Family::Nodes(_) => unordered::make(arrays),
         Family::Optional => optional::make(arrays),
         Family::Ranked => ranked::make(arrays),
         Family::Repeated => repeated::make(arrays),
@@ -415,7 +417,7 @@ pub trait LevelCode: std::fmt::Debug {
             Holds::Positions => Some(parents),
             Holds::Coordinates | Holds::CoordinatesOrNone | Holds::Words => Some(positions),
             // Results are stored by ranks only when they are converted.
-            Holds::Ranking => None,
+            Holds::Ranking | Holds::Nodes => None,
         }
     }
 }

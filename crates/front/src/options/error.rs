@@ -14,6 +14,7 @@ pub(super) enum Error {
     Map { span: Span, error: MapError },
     FormatSizes { span: Span, word: String },
     Width { span: Span, reason: String },
+    Schema { span: Span, name: String, closed: bool },
     Ranks { span: Span },
     Form { span: Span, separators: String, example: &'static str },
     Name { span: Span, text: String, example: &'static str },
@@ -56,6 +57,14 @@ impl Error {
                 "write the bits of coordinates behind a level's letter (8, 16, 32 or 64) and those of positions behind an `@` \
                  (32 or 64), e.g. `A:ds16` or `A:ds64@64`; what is not said is 32",
             ),
+            Error::Schema { span, name, closed: true } => {
+                Diagnostic::error("E0410", format!("no schema of nodes is called {}", words::quoted(&name)))
+                    .label(span, "not the name of a schema")
+                    .hint(FormatSpec::schema_hint(&name))
+            }
+            Error::Schema { span, .. } => Diagnostic::error("E0410", "the name of a schema is not closed")
+                .label(span, "opened here")
+                .hint("write the name in braces, e.g. `A:d{btree}`"),
             Error::Ranks { span } => {
                 Diagnostic::error("E0408", "slots of ranks are those of a level of kind `n`, and `n` keeps no others")
                     .label(span, "a term `#0~64` in another level, or a level `n` without")

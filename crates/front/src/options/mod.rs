@@ -188,6 +188,12 @@ fn format_error(value: Part<'_>, error: FormatError) -> Error {
             let end = behind.find(|c: char| c != '@' && !c.is_ascii_digit()).unwrap_or(behind.len());
             Error::Width { span: Span::new(word.start + start, word.start + start + end), reason }
         }
+        FormatError::Schema { name, place, closed } => {
+            let start = word.text.char_indices().nth(place).map_or(word.text.len(), |(offset, _)| offset);
+            let behind = &word.text[start..];
+            let end = if closed { behind.find('}').map_or(behind.len(), |end| end + 1) } else { 1.min(behind.len()) };
+            Error::Schema { span: Span::new(word.start + start, word.start + start + end), name, closed }
+        }
         FormatError::Ranked(_) => Error::Ranks { span: value.span() },
         FormatError::Arguments(_) => Error::FormatSizes { span: word.span(), word: word.text.to_string() },
         FormatError::Unknown(_) | FormatError::Order { .. } | FormatError::Trailing(_) | FormatError::Auto(_) => {

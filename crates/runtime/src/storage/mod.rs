@@ -25,6 +25,7 @@ mod delta;
 mod dense;
 mod hashed;
 mod loose;
+mod nodes;
 mod optional;
 mod ranked;
 mod repeated;
@@ -229,6 +230,7 @@ fn operations(kind: LevelKind) -> &'static dyn LevelArrays {
         Family::Dense => &dense::Dense,
         Family::Hashed => &hashed::Hashed,
         Family::Loose => &loose::Loose,
+        Family::Nodes(_) => &nodes::Nodes,
         Family::Optional => &optional::Optional,
         Family::Ranked => &ranked::Ranked,
         Family::Repeated => &repeated::Repeated,
