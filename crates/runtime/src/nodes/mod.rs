@@ -1,11 +1,8 @@
-//! Levels of nodes: linked data structures that a schema describes.
-mod edit;
-mod free;
-mod insert;
-mod items;
-mod join;
-mod locate;
-mod payload;
-mod rebalance;
-mod remove;
-mod split;
+//! Levels of nodes.
+
+mod update;
+mod view;
+
+pub(crate) use update::{Kept, find, put, remove};
+pub use update::{Payload, Put};
+pub(crate) use view::{View, holder_word};

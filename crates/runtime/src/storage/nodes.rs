@@ -2,6 +2,7 @@
 
 use super::{LevelArrays, LevelStorage, Place, Segments, Spread};
 use crate::error::StorageError;
+use crate::nodes::{self, Payload, Put};
 
 /// Levels of nodes.
 pub(super) struct Nodes;
@@ -20,4 +21,29 @@ impl LevelArrays for Nodes {
     }
 
     fn visit(&self, _level: &LevelStorage, _parent: u64, _each: &mut dyn FnMut(u64, u64)) {}
+
+    fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
+        nodes::find(level, parent, coordinate)
+    }
+
+    /// The coordinate may be stored: then this finds it.
+    fn put(
+        &self,
+        level: &mut LevelStorage,
+        parent: u64,
+        coordinate: u64,
+        payload: Payload<'_>,
+    ) -> Result<Put, StorageError> {
+        nodes::put(level, parent, coordinate, payload)
+    }
+
+    fn remove(
+        &self,
+        level: &mut LevelStorage,
+        parent: u64,
+        coordinate: u64,
+        payload: Payload<'_>,
+    ) -> Result<bool, StorageError> {
+        nodes::remove(level, parent, coordinate, payload)
+    }
 }

@@ -8,12 +8,15 @@
 //! On entry: a level that has been checked, whose arrays are owned. Memory for a change is taken before the first word is written
 //! ([`Editor::reserve`]); so a change that fails leaves everything as it was.
 
-use lacunar_formats::{Extent, FieldKind, Schema, Step, Target};
+use lacunar_formats::schema::{Field, FieldKind, Node, Schema, Target};
 
 use super::free::{Kept, LONG, Shape};
+use super::items::Item;
 use super::payload::{Payload, reserve};
+use super::cells::Cell;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
+use crate::nodes::{View, holder_word};
 
 /// A node on the way from the root to an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +43,8 @@ pub(crate) struct Link {
     pub at: u32,
     /// What it may refer to.
     pub to: Target,
-    /// The node that has it, as a handle; 0 for array `root`.
-    pub holder: u32,
+    /// The type and the handle of the node that has it; none for array `root`.
+    pub holder: Option<(usize, u32)>,
 }
 
 /// The nodes of one subtensor, for changes.
@@ -60,14 +63,60 @@ pub(crate) struct Editor<'a> {
 }
 
 impl Editor<'_> {
-    /// The words of all nodes.
-    pub fn words(&self) -> &[u32] {
-        self.node.as_slice().unwrap_or_default()
+    /// The level as it is.
+    pub fn view(&self) -> View<'_> {
+        let root = self.root.as_slice().unwrap_or_default();
+        View { schema: self.schema, root, node: self.node.as_slice().unwrap_or_default() }
     }
 
     /// A word; 0 outside.
     pub fn word(&self, at: u64) -> u32 {
-        self.words().get(at as usize).copied().unwrap_or_default()
+        self.view().word(at)
+    }
+
+    /// The room of a node's arrays without a bound.
+    pub fn room(&self, base: u32, ty: usize) -> u32 {
+        self.view().room_of(base, ty)
+    }
+
+    /// The position of the first element of a node.
+    pub fn slot(&self, base: u32, ty: usize) -> u64 {
+        self.view().slot_of(base, ty)
+    }
+
+    /// The handle of a node.
+    pub fn handle(&self, base: u32, ty: usize) -> u32 {
+        self.view().handle(base, ty)
+    }
+
+    /// A node as the holder of others.
+    pub fn holder(&self, visit: Visit) -> Option<(usize, u32)> {
+        Some((visit.ty(), self.handle(visit.base, visit.ty())))
+    }
+
+    /// The node that a handle refers to.
+    pub fn follow(&self, handle: u32, to: Target) -> Option<(u32, usize)> {
+        self.view().follow(handle, to)
+    }
+
+    /// The handle that a reference has.
+    pub fn referred(&self, link: Link) -> u32 {
+        self.view().referred(link)
+    }
+
+    /// How many items an array of a node has room for.
+    pub fn capacity(&self, ty: usize, field: &Field, room: u32) -> u32 {
+        self.view().capacity(ty, field, room)
+    }
+
+    /// The items of a node.
+    pub fn read(&self, base: u32, ty: usize) -> Vec<Item> {
+        self.view().read(base, ty)
+    }
+
+    /// Calls `each` with the places for items of a node, until it says that this is enough.
+    pub fn cells(&self, base: u32, ty: usize, each: &mut dyn FnMut(Cell) -> bool) {
+        self.view().cells(base, ty, each);
     }
 
     /// Writes a word.
@@ -83,51 +132,9 @@ impl Editor<'_> {
         &self.kept.shapes[ty]
     }
 
-    /// The room of a node's arrays without a bound.
-    pub fn room(&self, base: u32, ty: usize) -> u32 {
-        self.schema.nodes()[ty].layout.room.map_or(0, |word| self.word(u64::from(base) + u64::from(word)))
-    }
-
-    /// The position of the first element of a node.
-    pub fn slot(&self, base: u32, ty: usize) -> u64 {
-        let slot = self.schema.nodes()[ty].layout.slot;
-        slot.map_or(0, |word| u64::from(self.word(u64::from(base) + u64::from(word))))
-    }
-
-    /// The handle of a node.
-    pub fn handle(&self, base: u32, ty: usize) -> u32 {
-        base | self.schema.nodes()[ty].tag
-    }
-
-    /// The node that a handle refers to: its first word and its type. `None` for null.
-    pub fn follow(&self, handle: u32, to: Target) -> Option<(u32, usize)> {
-        let base = handle & !(self.schema.align() - 1);
-        if base == 0 { None } else { self.schema.type_of(to, handle).map(|ty| (base, ty)) }
-    }
-
-    /// How many items a step of a node's order has.
-    pub fn count(&self, base: u32, ty: usize, step: &Step) -> u32 {
-        let node = &self.schema.nodes()[ty];
-        let Step::Together(fields) = step else { return 1 };
-        match fields.first().and_then(|field| node.fields[*field].array()) {
-            Some(Extent::Const(count)) => count,
-            Some(Extent::Size(size)) => self.word(u64::from(base) + u64::from(node.fields[size].offset)),
-            None => 1,
-        }
-    }
-
     /// The reference to the root node.
     pub fn root_link(&self) -> Link {
-        Link { at: self.parent, to: self.schema.entry(), holder: 0 }
-    }
-
-    /// The handle that a reference has.
-    pub fn referred(&self, link: Link) -> u32 {
-        if link.holder == 0 {
-            self.root.as_slice::<u32>().and_then(|root| root.get(link.at as usize).copied()).unwrap_or_default()
-        } else {
-            self.word(u64::from(link.at))
-        }
+        Link { at: self.parent, to: self.schema.entry(), holder: None }
     }
 
     /// The reference to a node of the path.
@@ -135,7 +142,7 @@ impl Editor<'_> {
         let Some(above) = level.checked_sub(1).and_then(|above| self.path.get(above)) else { return self.root_link() };
         let at = self.path[level].link;
         let (node, room) = (&self.schema.nodes()[above.ty()], self.room(above.base, above.ty()));
-        let has = |field: &&lacunar_formats::Field| match field.kind {
+        let has = |field: &&Field| match field.kind {
             FieldKind::Child { .. } => {
                 let first = u64::from(above.base) + field.word(room, 0);
                 let len = match field.array() {
@@ -150,25 +157,13 @@ impl Editor<'_> {
             FieldKind::Child { to, .. } => to,
             _ => self.schema.entry(),
         });
-        Link { at, to: to.unwrap_or(self.schema.entry()), holder: self.handle(above.base, above.ty()) }
-    }
-
-    /// How many items an array of a node has room for.
-    pub fn capacity(&self, ty: usize, field: &lacunar_formats::Field, room: u32) -> u32 {
-        match field.array() {
-            None => 1,
-            Some(Extent::Const(count)) => count,
-            Some(Extent::Size(size)) => match self.schema.nodes()[ty].fields[size].kind {
-                FieldKind::Size { most: Some(most), .. } => most,
-                _ => room,
-            },
-        }
+        Link { at, to: to.unwrap_or(self.schema.entry()), holder: self.holder(*above) }
     }
 
     /// Lets a reference refer to a node, and the node to its holder.
     pub fn connect(&mut self, link: Link, base: u32, ty: usize) {
         let handle = self.handle(base, ty);
-        if link.holder == 0 {
+        if link.holder.is_none() {
             if let Some(root) = self.root.as_mut_slice::<u32>().and_then(|root| root.get_mut(link.at as usize)) {
                 *root = handle;
             }
@@ -180,7 +175,7 @@ impl Editor<'_> {
 
     /// Makes a reference null.
     pub fn disconnect(&mut self, link: Link) {
-        if link.holder == 0 {
+        if link.holder.is_none() {
             if let Some(root) = self.root.as_mut_slice::<u32>().and_then(|root| root.get_mut(link.at as usize)) {
                 *root = 0;
             }
@@ -190,10 +185,11 @@ impl Editor<'_> {
     }
 
     /// Writes the reference of a node to its holder, if its type has one.
-    pub fn set_holder(&mut self, base: u32, ty: usize, holder: u32) {
-        if let Some(field) = self.schema.nodes()[ty].parent() {
-            let holder = if self.schema.nodes()[ty].holder.is_some() { holder } else { 0 };
-            self.set(u64::from(base) + u64::from(field.offset), holder);
+    pub fn set_holder(&mut self, base: u32, ty: usize, holder: Option<(usize, u32)>) {
+        let schema = self.schema;
+        let node = &schema.nodes()[ty];
+        if let Some(field) = node.parent() {
+            self.set(u64::from(base) + u64::from(field.offset), holder_word(schema, node, holder));
         }
     }
 
@@ -202,7 +198,7 @@ impl Editor<'_> {
     /// # Errors
     /// Handles or positions do not fit into 32 bits, or memory is refused.
     pub fn reserve(&mut self, nodes: u64, room: u32) -> Result<(), StorageError> {
-        let most = |of: &dyn Fn(&lacunar_formats::Node) -> u64| self.schema.nodes().iter().map(of).max().unwrap_or(0);
+        let most = |of: &dyn Fn(&Node) -> u64| self.schema.nodes().iter().map(of).max().unwrap_or(0);
         let words = nodes * most(&|node| node.words(if node.layout.room.is_some() { room } else { 0 }));
         let slots = nodes * most(&|node| node.slots(if node.layout.room.is_some() { room } else { 0 }));
         let wide = |what: &str| StorageError::Width { what: what.to_string(), width: 32 };

@@ -6,7 +6,7 @@
 //!
 //! [`Tensor::compact`]: crate::Tensor::compact
 
-use lacunar_formats::{FieldKind, Schema, Step};
+use lacunar_formats::schema::{Extent, FieldKind, Schema, Step};
 
 /// How many items an array without a bound gets before its node is split, if it can be.
 pub(crate) const LONG: u32 = 128;
@@ -105,7 +105,7 @@ impl Shape {
         let block = node.seq.iter().find_map(|step| match step {
             Step::Together(fields) => match fields.as_slice() {
                 [field] => match node.fields[*field].kind {
-                    FieldKind::Elem { array: Some(lacunar_formats::Extent::Size(size)), nonempty: true } => {
+                    FieldKind::Elem { array: Some(Extent::Size(size)), nonempty: true } => {
                         let users = node.fields.iter().filter(|other| other.array() == node.fields[*field].array());
                         (users.count() == 1).then_some((*field, size))
                     }

@@ -15,7 +15,7 @@
 //! Nodes with arrays of children try splits first: their children stay equally deep. Trees that become too deep are
 //! balanced again (`rebalance.rs`). If nothing fits, the tensor has to be made anew.
 
-use lacunar_formats::{FieldKind, Step};
+use lacunar_formats::schema::FieldKind;
 
 use super::edit::{Editor, Link, Visit};
 use super::items::{Item, Source, elems};
@@ -23,14 +23,14 @@ use super::locate::Located;
 use super::payload::FRESH;
 use crate::error::StorageError;
 
-/// What became of a new element.
+/// What became of a coordinate that was to be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stored {
+pub enum Put {
     /// It was stored before, at this position.
-    Before(u32),
+    Before(u64),
     /// It is stored now, at this position.
-    Now(u32),
-    /// It fits nowhere, and nothing has been changed.
+    Now(u64),
+    /// There is no room for it, and nothing has been changed.
     Nowhere,
 }
 
@@ -39,19 +39,19 @@ impl Editor<'_> {
     ///
     /// # Errors
     /// Handles or positions do not fit into 32 bits, or memory is refused; nothing has been changed.
-    pub fn insert(&mut self, coordinate: u32) -> Result<Stored, StorageError> {
+    pub fn insert(&mut self, coordinate: u32) -> Result<Put, StorageError> {
         let (null, block) = match self.locate(coordinate) {
-            Located::Found { position, .. } => return Ok(Stored::Before(position)),
+            Located::Found { position, .. } => return Ok(Put::Before(u64::from(position))),
             Located::Gap { null, block } => (null, block),
         };
         if let Some((field, k)) = block
             && let Some(position) = self.shift_in(field, k, coordinate)
         {
-            return Ok(Stored::Now(position));
+            return Ok(Put::Now(u64::from(position)));
         }
         let depth = self.depth();
         if depth > super::rebalance::DEEPEST {
-            return Ok(Stored::Nowhere);
+            return Ok(Put::Nowhere);
         }
         self.reserve(depth as u64 + SPARE, 2 * self.longest())?;
         self.landed = None;
@@ -61,9 +61,9 @@ impl Editor<'_> {
         match (stored, self.landed) {
             (true, Some(position)) => {
                 self.balance(1)?;
-                Ok(Stored::Now(position))
+                Ok(Put::Now(u64::from(position)))
             }
-            _ => Ok(Stored::Nowhere),
+            _ => Ok(Put::Nowhere),
         }
     }
 
@@ -230,7 +230,7 @@ impl Editor<'_> {
             let described = &self.schema.nodes()[ty].fields[field];
             let FieldKind::Child { to, .. } = described.kind else { return None };
             let at = u64::from(base) + described.word(self.room(base, ty), 0);
-            link = Link { at: at as u32, to, holder: self.handle(base, ty) };
+            link = Link { at: at as u32, to, holder: Some((ty, self.handle(base, ty))) };
         }
     }
 
@@ -242,7 +242,7 @@ impl Editor<'_> {
                 (cell.item, &self.schema.nodes()[visit.ty()].fields[cell.field].kind)
                 && item.is_child(child)
             {
-                link = Some(Link { at: cell.at, to: *to, holder: self.handle(visit.base, visit.ty()) });
+                link = Some(Link { at: cell.at, to: *to, holder: self.holder(visit) });
             }
             link.is_none()
         });
@@ -272,17 +272,6 @@ impl Editor<'_> {
         self.rewrite(level, &items, &fit)?;
         self.path.extend(below);
         Ok(true)
-    }
-
-    /// The type of the children of a step's field, for a step that is one child.
-    pub fn child_of(&self, ty: usize, step: &Step) -> Option<usize> {
-        match step {
-            Step::One(field) => {
-                let is_child = matches!(self.schema.nodes()[ty].fields[*field].kind, FieldKind::Child { .. });
-                is_child.then_some(*field)
-            }
-            Step::Together(_) => None,
-        }
     }
 }
 

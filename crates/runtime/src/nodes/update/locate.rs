@@ -12,10 +12,12 @@
 //! If several children are in one gap, it is the first one whose largest coordinate is not below; if there is none, the last one. Schemas
 //! without an order are searched from end to end.
 
-use lacunar_formats::{FieldKind, Schema, Step, Target};
+use lacunar_formats::schema::{FieldKind, Schema, Step, Target};
 
 use super::edit::{Editor, Link, Visit};
-use super::items::Item;
+use super::items::{Fit, Item, Source};
+use super::payload::FRESH;
+use crate::nodes::View;
 
 /// Where a search ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,27 +52,44 @@ struct Gap {
 impl Editor<'_> {
     /// Makes the path to a coordinate, and says what is there.
     pub fn locate(&mut self, coordinate: u32) -> Located {
-        self.path.clear();
-        if !self.schema.is_ordered() {
-            return self.locate_unordered(coordinate);
-        }
-        self.locate_from(self.root_link(), coordinate)
+        let mut path = std::mem::take(&mut self.path);
+        let located = self.view().locate(self.parent, coordinate, &mut path);
+        self.path = path;
+        located
     }
 
     /// Goes on from a reference, which the last node of the path has.
-    pub fn locate_from(&mut self, mut link: Link, coordinate: u32) -> Located {
+    pub fn locate_from(&mut self, link: Link, coordinate: u32) -> Located {
+        let mut path = std::mem::take(&mut self.path);
+        let located = self.view().locate_from(link, coordinate, &mut path);
+        self.path = path;
+        located
+    }
+}
+
+impl View<'_> {
+    /// What is at a coordinate under a parent position, and the path to there.
+    pub fn locate(&self, parent: u32, coordinate: u32, path: &mut Vec<Visit>) -> Located {
+        path.clear();
+        match self.schema.is_ordered() {
+            true => self.locate_from(self.root_link(parent), coordinate, path),
+            false => self.locate_unordered(self.root_link(parent), coordinate, path),
+        }
+    }
+
+    fn locate_from(&self, mut link: Link, coordinate: u32, path: &mut Vec<Visit>) -> Located {
         let mut gap = Gap::default();
         loop {
             let Some((base, ty)) = self.follow(self.referred(link), link.to) else {
                 return Located::Gap { null: Some(link), block: None };
             };
-            self.path.push(Visit { base, ty: ty as u32, link: link.at });
+            path.push(Visit { base, ty: ty as u32, link: link.at });
             gap.there.clear();
             (gap.null, gap.block) = (None, None);
             if let Some(found) = self.search(base, ty, coordinate, &mut gap) {
                 return found;
             }
-            let holder = self.handle(base, ty);
+            let holder = Some((ty, self.handle(base, ty)));
             link = match self.child_in(&gap, coordinate) {
                 Some((at, to)) => Link { at, to, holder },
                 None => {
@@ -145,7 +164,7 @@ impl Editor<'_> {
         let word = self.word(at);
         match field.kind {
             FieldKind::Elem { .. } if word == coordinate => {
-                let position = (self.slot(base, ty) + u64::from(field.slot)) as u32;
+                let position = (self.slot_of(base, ty) + u64::from(field.slot)) as u32;
                 *end = Some(Some(Located::Found { at: at as u32, position }));
             }
             FieldKind::Elem { .. } if word == Schema::UNUSED => {}
@@ -172,19 +191,19 @@ impl Editor<'_> {
         gap: &mut Gap,
         end: &mut Option<Option<Located>>,
     ) {
-        let (node, room) = (&self.schema.nodes()[ty], self.room(base, ty));
+        let (node, room) = (&self.schema.nodes()[ty], self.room_of(base, ty));
         let count = self.count(base, ty, step);
         let full = |number: &&usize| matches!(node.fields[**number].kind, FieldKind::Elem { nonempty: true, .. });
         let reached = fields.iter().find(full).map(|number| {
             let first = (u64::from(base) + node.fields[*number].word(room, 0)) as usize;
-            let coordinates = self.words().get(first..first + count as usize).unwrap_or_default();
+            let coordinates = self.node.get(first..first + count as usize).unwrap_or_default();
             coordinates.partition_point(|there| *there < coordinate) as u32
         });
         if let ([number], Some(k)) = (fields, reached) {
             let field = &node.fields[*number];
             let at = u64::from(base) + field.word(room, k);
             if k < count && self.word(at) == coordinate {
-                let position = (self.slot(base, ty) + field.slot(room, k)) as u32;
+                let position = (self.slot_of(base, ty) + field.slot(room, k)) as u32;
                 *end = Some(Some(Located::Found { at: at as u32, position }));
                 return;
             }
@@ -202,7 +221,7 @@ impl Editor<'_> {
         let from = reached.map_or(0, |k| k.saturating_sub(1));
         self.step_cells(base, ty, step, from, &mut |cell| {
             match (cell.item, &node.fields[cell.field].kind) {
-                (Some(Item::Elem { coordinate: there, value: super::items::Source::At(position) }), _) => {
+                (Some(Item::Elem { coordinate: there, value: Source::At(position) }), _) => {
                     if there == coordinate {
                         *end = Some(Some(Located::Found { at: cell.at, position }));
                     } else if there > coordinate {
@@ -221,12 +240,12 @@ impl Editor<'_> {
     }
 
     /// Looks for a coordinate in all nodes. If it is not there, the path leads to a node that it fits in, or to a null child.
-    fn locate_unordered(&mut self, coordinate: u32) -> Located {
+    fn locate_unordered(&self, root: Link, coordinate: u32, path: &mut Vec<Visit>) -> Located {
         // Each node that was met, with the number of the one that holds it.
         let mut met: Vec<(Visit, usize)> = Vec::new();
-        let mut waiting = vec![(self.root_link(), usize::MAX)];
+        let mut waiting = vec![(root, usize::MAX)];
         let (mut found, mut with_room, mut null) = (None, None, None);
-        let new = Item::Elem { coordinate, value: super::items::Source::Held(super::payload::FRESH) };
+        let new = Item::Elem { coordinate, value: Source::Held(FRESH) };
         while let Some((link, above)) = waiting.pop() {
             let Some((base, ty)) = self.follow(self.referred(link), link.to) else {
                 null = null.or(Some((link, above)));
@@ -234,11 +253,11 @@ impl Editor<'_> {
             };
             let own = met.len();
             met.push((Visit { base, ty: ty as u32, link: link.at }, above));
-            let holder = self.handle(base, ty);
+            let holder = Some((ty, self.handle(base, ty)));
             let mut items = Vec::new();
             self.cells(base, ty, &mut |cell| {
                 match (cell.item, &self.schema.nodes()[ty].fields[cell.field].kind) {
-                    (Some(Item::Elem { coordinate: there, value: super::items::Source::At(position) }), _)
+                    (Some(Item::Elem { coordinate: there, value: Source::At(position) }), _)
                         if there == coordinate =>
                     {
                         found = Some((Located::Found { at: cell.at, position }, own));
@@ -255,7 +274,7 @@ impl Editor<'_> {
                 break;
             }
             items.push(new);
-            if with_room.is_none() && self.fit_short(ty, &items).is_some() {
+            if with_room.is_none() && Fit::of(self.schema, ty, &items, false).is_some() {
                 with_room = Some(own);
             }
         }
@@ -266,10 +285,10 @@ impl Editor<'_> {
             (None, None, None) => (Located::Gap { null: None, block: None }, usize::MAX),
         };
         while let Some((visit, above)) = met.get(at) {
-            self.path.push(*visit);
+            path.push(*visit);
             at = *above;
         }
-        self.path.reverse();
+        path.reverse();
         located
     }
 }

@@ -16,7 +16,7 @@
 //!
 //! Paper: Galperin and Rivest, *Scapegoat Trees* (SODA 1993).
 
-use lacunar_formats::{FieldKind, Target};
+use lacunar_formats::schema::{FieldKind, Target};
 
 use super::edit::Editor;
 use crate::error::StorageError;
@@ -140,14 +140,14 @@ impl Editor<'_> {
         let Some(at) = at else { return nodes.first().copied() };
         let (base, ty) = nodes[at];
         let (first, last) = self.shape(ty).binary?;
-        let handle = self.handle(base, ty);
+        let holder = (ty, self.handle(base, ty));
         for (field, part) in [(first, &nodes[..at]), (last, &nodes[at + 1..])] {
             let child = self.relink(part);
             let word = child.map_or(0, |(base, ty)| self.handle(base, ty));
             let place = u64::from(base) + self.schema.nodes()[ty].fields[field].word(self.room(base, ty), 0);
             self.set(place, word);
             if let Some((base, ty)) = child {
-                self.set_holder(base, ty, handle);
+                self.set_holder(base, ty, Some(holder));
             }
         }
         Some((base, ty))

@@ -14,10 +14,11 @@
 //!
 //! If nothing of this can be, the tensor has to be made anew.
 
-use lacunar_formats::FieldKind;
+use lacunar_formats::schema::{Extent, FieldKind};
 
+use super::cells::Cell;
 use super::edit::{Editor, Link, Visit};
-use super::items::{Cell, Fit, Item, Source, elems};
+use super::items::{Fit, Item, Source, elems};
 use super::join::Join;
 use super::locate::Located;
 use crate::error::StorageError;
@@ -130,7 +131,7 @@ impl Editor<'_> {
     fn few(&self, ty: usize, block: usize) -> u32 {
         let node = &self.schema.nodes()[ty];
         match node.fields[block].array() {
-            Some(lacunar_formats::Extent::Size(size)) => match node.fields[size].kind {
+            Some(Extent::Size(size)) => match node.fields[size].kind {
                 FieldKind::Size { least, most, about } => {
                     let usual = most.or(about).unwrap_or(super::free::LONG);
                     least.max(usual / 4).max(1)

@@ -21,7 +21,7 @@ use crate::error::AllocError;
 pub(crate) const FRESH: u32 = 0;
 
 /// The array that goes with the positions of a level.
-pub(crate) struct Payload<'a> {
+pub struct Payload<'a> {
     buffer: &'a mut Buffer,
     /// How many elements a position has.
     stride: usize,

@@ -9,7 +9,7 @@
 //!
 //! A node above that loses a separator by this is planned in the same way, before anything is written.
 
-use lacunar_formats::{FieldKind, Target};
+use lacunar_formats::schema::{FieldKind, Target};
 
 use super::edit::Editor;
 use super::items::{Fit, Item, Source, elems};
@@ -81,7 +81,7 @@ impl Editor<'_> {
             let all = [before, &[separator], behind].concat();
             let (first, second) = if is_behind { (visit.base, base) } else { (base, visit.base) };
             let range = own.min(other)..=own.max(other);
-            if let Some(fit) = self.fit(ty, &all) {
+            if let Some(fit) = self.fit(ty, &all).filter(|fit| fit.room <= self.room(first, ty)) {
                 let mut next = around.clone();
                 next.splice(range, [Item::Child { base: first, ty }]);
                 if let Some(above) = self.plan(level - 1, next) {
@@ -101,6 +101,9 @@ impl Editor<'_> {
         let above_fit = self.fit(above.ty(), &next)?;
         let (front, back) = (all[..middle].to_vec(), all[middle + 1..].to_vec());
         let (front_fit, back_fit) = (self.fit(ty, &front)?, self.fit(ty, &back)?);
+        if front_fit.room > self.room(first, ty) || back_fit.room > self.room(second, ty) {
+            return None;
+        }
         Some(Join::Share { first, second, ty, parts: [(front, front_fit), (back, back_fit)], above: next, above_fit })
     }
 
@@ -120,7 +123,7 @@ impl Editor<'_> {
         let (own, child) = self.with_next(ty, items)?;
         let next = self.read(child.0, child.1);
         let all = [own, &next].concat();
-        let fit = self.fit_short(ty, &all)?;
+        let fit = self.fit_short(ty, &all).filter(|fit| fit.room <= self.room(self.path[level].base, ty))?;
         // An element that is put in next fits as well.
         let has_room = elems(&all) * 4 <= self.usual(ty) as usize * 3 || self.fit(ty, items).is_none();
         has_room.then_some(Join::TakeIn { level, all, fit, child })
@@ -151,7 +154,10 @@ impl Editor<'_> {
             let mut own = all[..cut].to_vec();
             own.push(Item::Child { base: child.0, ty: child.1 });
             let back = all[cut..].to_vec();
-            if let (Some(fit), Some(back_fit)) = (self.fit(ty, &own), self.fit(child.1, &back)) {
+            if let (Some(fit), Some(back_fit)) = (self.fit(ty, &own), self.fit(child.1, &back))
+                && fit.room <= self.room(self.path[level].base, ty)
+                && back_fit.room <= self.room(child.0, child.1)
+            {
                 return Some(Join::Even { level, own, fit, child, back, back_fit });
             }
         }
@@ -167,7 +173,7 @@ impl Editor<'_> {
             return None;
         }
         let all = [own, items].concat();
-        match self.fit(holder.ty(), &all) {
+        match self.fit(holder.ty(), &all).filter(|fit| fit.room <= self.room(holder.base, holder.ty())) {
             Some(fit) => Some(Join::TakeIn { level: above, all, fit, child }),
             None => self.evened(above, &all, child),
         }

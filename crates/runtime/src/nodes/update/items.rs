@@ -11,7 +11,7 @@
 //! the steps of the order one after the other, each taking as many as it can. In types without an order, elements go to any field of
 //! elements and children to any field of children.
 
-use lacunar_formats::{Extent, FieldKind, Node, Schema, Step, Target};
+use lacunar_formats::schema::{Extent, FieldKind, Meta, Node, Schema, Step, Target};
 
 use super::edit::Editor;
 use super::free::LONG;
@@ -239,67 +239,12 @@ impl Editor<'_> {
         own.chain(types.iter().copied()).find_map(|ty| self.fit(ty, items).map(|fit| (ty, fit)))
     }
 
-    /// The items of a node.
-    pub fn read(&self, base: u32, ty: usize) -> Vec<Item> {
-        let mut items = Vec::new();
-        self.cells(base, ty, &mut |cell| {
-            items.extend(cell.item);
-            true
-        });
-        items
-    }
-
-    /// Calls `each` with the places for items of a node in the order of the schema, until it says that this is enough.
-    pub fn cells(&self, base: u32, ty: usize, each: &mut dyn FnMut(Cell) -> bool) {
-        for step in &self.schema.nodes()[ty].seq {
-            if !self.step_cells(base, ty, step, 0, each) {
-                return;
-            }
-        }
-    }
-
-    /// The same for a step of the order, from item `from` on; whether that was not enough.
-    pub fn step_cells(
-        &self,
-        base: u32,
-        ty: usize,
-        step: &Step,
-        from: u32,
-        each: &mut dyn FnMut(Cell) -> bool,
-    ) -> bool {
-        let node = &self.schema.nodes()[ty];
-        let (room, slot) = (self.room(base, ty), self.slot(base, ty));
-        let (own, of_arrays) = match step {
-            Step::One(field) => (Some(*field), &[][..]),
-            Step::Together(fields) => (None, fields.as_slice()),
-        };
-        for k in from..self.count(base, ty, step) {
-            for &number in own.iter().chain(of_arrays) {
-                let field = &node.fields[number];
-                let at = u64::from(base) + field.word(room, k);
-                let word = self.word(at);
-                let item = match field.kind {
-                    FieldKind::Elem { .. } => (word != Schema::UNUSED).then(|| Item::Elem {
-                        coordinate: word,
-                        value: Source::At((slot + field.slot(room, k)) as u32),
-                    }),
-                    FieldKind::Child { to, .. } => self.follow(word, to).map(|(base, ty)| Item::Child { base, ty }),
-                    _ => None,
-                };
-                if !each(Cell { field: number, k, at: at as u32, item }) {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
     /// Writes items into a node that has room for them. Values are taken from where they are, and stay there too; what else the node
     /// had is gone.
     pub fn write(&mut self, base: u32, ty: usize, items: &[Item], fit: &Fit) {
         let schema = self.schema;
         let node = &schema.nodes()[ty];
-        let (room, slot, handle) = (self.room(base, ty), self.slot(base, ty), self.handle(base, ty));
+        let (room, slot, own) = (self.room(base, ty), self.slot(base, ty), (ty, self.handle(base, ty)));
         let held: Vec<Option<(u32, u64)>> = items
             .iter()
             .zip(&fit.places)
@@ -330,7 +275,7 @@ impl Editor<'_> {
                 Item::Child { base, ty } => {
                     let child = self.handle(base, ty);
                     self.set(at, child);
-                    self.set_holder(base, ty, handle);
+                    self.set_holder(base, ty, Some(own));
                 }
             }
         }
@@ -424,22 +369,9 @@ impl Editor<'_> {
 }
 
 /// How many words data have.
-fn meta_words(meta: lacunar_formats::Meta) -> u32 {
+fn meta_words(meta: Meta) -> u32 {
     match meta {
-        lacunar_formats::Meta::Int(64) | lacunar_formats::Meta::Uint(64) => 2,
+        Meta::Int(64) | Meta::Uint(64) => 2,
         _ => 1,
     }
-}
-
-/// A place for an item in a node.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cell {
-    /// The field.
-    pub field: usize,
-    /// Which of the field's items.
-    pub k: u32,
-    /// The word.
-    pub at: u32,
-    /// What is there.
-    pub item: Option<Item>,
 }
