@@ -65,7 +65,7 @@ impl Kept {
 /// What follows from the fields of a node type.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
-    /// There is one child at most, and no array of children: a chain of such nodes has no depth.
+    /// There is one child at most, which is the last step: a chain of such nodes has no depth.
     pub is_linear: bool,
     /// There is an array of children: nodes grow and split, and so all leaves have the same depth.
     pub is_wide: bool,
@@ -115,7 +115,8 @@ impl Shape {
             },
             Step::One(_) => None,
         });
-        let is_linear = children.len() <= 1 && !is_wide;
+        let at_end = |child: &usize| matches!(node.seq.last(), Some(Step::One(field)) if field == child);
+        let is_linear = children.len() <= 1 && !is_wide && children.iter().all(at_end);
         Shape { is_linear, is_wide, is_leaf: children.is_empty(), binary, last, first, block }
     }
 }

@@ -9,6 +9,7 @@
 //! a chain: the node's second half behind it         blocks of lists            a b c d -> z   becomes   a b -> c d -> z
 //! hanging: the second half under the next node      blocks of binary trees
 //! a split around a separator, upward                B-trees (`split.rs`)
+//! a small tree of the elements in the node's place  nodes that may not have few children
 //! the last element goes on, to the child behind it  a bounded row above a tree
 //! ```
 //!
@@ -118,6 +119,12 @@ impl Editor<'_> {
             return Ok(true);
         }
         if self.chain(level, &items)? || self.split(level, &items)? {
+            return Ok(true);
+        }
+        if items.iter().all(Item::is_elem)
+            && let Some(tree) = self.sketch(self.link_of(level).to, &items)
+        {
+            self.replace_by_tree(level, tree)?;
             return Ok(true);
         }
         self.pass_on(level, items)
@@ -267,6 +274,10 @@ impl Editor<'_> {
         if !self.place(Item::Elem { coordinate, value }, null)? {
             self.path.truncate(depth);
             return Ok(false);
+        }
+        // Another node may be the child by now.
+        if let (Some(last), Some((base, ty))) = (items.last_mut(), self.follow(self.referred(link), link.to)) {
+            *last = Item::Child { base, ty };
         }
         let below = self.path.split_off(depth);
         self.rewrite(level, &items, &fit)?;

@@ -195,18 +195,26 @@ impl Editor<'_> {
         if let Some((ty, _)) = self.choose(to, items, usize::MAX) {
             return Some(Sketch { ty, items: items.to_vec(), children: Vec::new() });
         }
-        let (front, back) = items.split_at(items.len() / 2);
-        let (middle, back) = back.split_first()?;
-        let parts = [front, back].map(|part| (!part.is_empty()).then(|| self.sketch(to, part)));
-        let mut children = Vec::new();
-        let mut own = Vec::new();
-        for (part, separator) in parts.into_iter().zip([Some(*middle), None]) {
-            if let Some(part) = part {
-                let part = part?;
-                own.push(Item::Child { base: 0, ty: part.ty });
-                children.push(part);
+        (2..=MOST_PARTS.min(items.len())).find_map(|parts| self.sketch_of(to, items, parts))
+    }
+
+    /// The same with so many children of the root, and the elements between them.
+    fn sketch_of(&self, to: Target, items: &[Item], parts: usize) -> Option<Sketch> {
+        let (mut own, mut children) = (Vec::new(), Vec::new());
+        let (left, separators) = (items.len() + 1 - parts, parts - 1);
+        let mut from = 0;
+        for part in 0..parts {
+            let len = left * (part + 1) / parts - left * part / parts;
+            if len > 0 {
+                let child = self.sketch(to, &items[from..from + len])?;
+                own.push(Item::Child { base: 0, ty: child.ty });
+                children.push(child);
             }
-            own.extend(separator);
+            from += len;
+            if part < separators {
+                own.push(items[from]);
+                from += 1;
+            }
         }
         let (ty, _) = self.choose(to, &own, usize::MAX)?;
         Some(Sketch { ty, items: own, children })
@@ -251,16 +259,23 @@ impl Editor<'_> {
                 self.write(child.0, child.1, &back, &back_fit);
                 self.rewrite(level, &own, &fit)
             }
-            Join::Tree(sketch) => {
-                let visit = self.path[level];
-                let link = self.link_of(level);
-                self.reserve(sketch.items.len() as u64 + sketch.nodes(), super::free::LONG)?;
-                let (base, ty) = self.make_tree(sketch)?;
-                self.connect(link, base, ty);
-                self.discard(visit.base, visit.ty());
-                self.balance(FEW_LEVELS)
-            }
+            Join::Tree(sketch) => self.replace_by_tree(level, sketch),
         }
+    }
+
+    /// Puts a tree of elements in the place of a node of the path, which had some of them.
+    ///
+    /// # Errors
+    /// Memory is refused; nothing has been changed.
+    pub fn replace_by_tree(&mut self, level: usize, sketch: Sketch) -> Result<(), StorageError> {
+        let visit = self.path[level];
+        let link = self.link_of(level);
+        self.reserve(sketch.nodes(), super::free::LONG)?;
+        let (base, ty) = self.make_tree(sketch)?;
+        self.connect(link, base, ty);
+        self.discard(visit.base, visit.ty());
+        self.path[level] = super::edit::Visit { base, ty: ty as u32, link: link.at };
+        self.balance(FEW_LEVELS)
     }
 
     fn all_held(&mut self, items: &[Item]) -> Vec<Item> {
@@ -274,6 +289,9 @@ impl Sketch {
         1 + self.children.iter().map(Sketch::nodes).sum::<u64>()
     }
 }
+
+/// How many children the root of a small tree has at most.
+const MOST_PARTS: usize = 9;
 
 /// How many levels deeper a tree is that is made of a block that is too small.
 const FEW_LEVELS: usize = 6;

@@ -204,6 +204,13 @@ impl Editor<'_> {
             Plan::Unlink(link) => {
                 self.disconnect(link);
                 self.discard(visit.base, visit.ty());
+                // A node that has nothing any more goes as well.
+                if let Some(above) = level.checked_sub(1)
+                    && self.read(self.path[above].base, self.path[above].ty()).is_empty()
+                    && let Some(plan) = self.plan(above, Vec::new())
+                {
+                    self.carry_plan(above, plan)?;
+                }
             }
             Plan::Replace(link, (base, ty)) => {
                 self.connect(link, base, ty);
