@@ -112,6 +112,16 @@ pub enum StorageError {
         /// The fault.
         reason: &'static str,
     },
+    /// The nodes of a level are not those of its schema.
+    #[error("the nodes of level {level} are wrong at word {word}: {reason}")]
+    Nodes {
+        /// The level, counted from 0.
+        level: usize,
+        /// The word in the array of nodes.
+        word: u64,
+        /// The fault.
+        reason: &'static str,
+    },
     /// Coordinates descend under one parent.
     #[error("coordinates of level {level} are not sorted at {place}")]
     NotSorted {

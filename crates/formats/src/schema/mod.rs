@@ -216,6 +216,8 @@ impl Schema {
     /// The greatest depth of nodes: how many of them, from the root on, wait for the rest of their fields while another is visited. A node
     /// whose last child is visited waits no more, so that lists have depth 0.
     pub const DEPTH: usize = 64;
+    /// The greatest number of size fields in a type.
+    pub const SIZES: usize = 8;
     /// The largest constant in a schema: bounds, lengths, arguments.
     pub const LARGEST: u32 = 1 << 16;
 

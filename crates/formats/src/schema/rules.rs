@@ -2,8 +2,8 @@
 //! that is complete or not there, holders of one type.
 
 use super::names::Names;
-use super::syntax::{Raw, RawEntry, RawNode};
-use super::{Extent, FieldKind, Node, Step, Supertype, Target};
+use super::syntax::{Raw, RawEntry, RawKind, RawNode};
+use super::{Extent, FieldKind, Node, Schema, Step, Supertype, Target};
 
 /// The types of nodes, and what they were made of.
 pub(super) struct Types<'r> {
@@ -247,6 +247,11 @@ impl Types<'_> {
     /// Checks that every size is the length of an array.
     pub fn sizes(&self, names: &mut Names) {
         for (raw, node) in self.raw.nodes.iter().zip(&self.nodes) {
+            let sizes = raw.fields.iter().filter(|field| matches!(field.kind, RawKind::Size { .. }));
+            if let Some(field) = sizes.clone().nth(Schema::SIZES) {
+                let message = format!("`{}` has more than {} sizes", raw.name.text, Schema::SIZES);
+                names.error("E1612", field.name.span, message, "let arrays that are equally long name the same size");
+            }
             for (number, field) in raw.fields.iter().enumerate() {
                 let is_size = matches!(node.fields[number].kind, FieldKind::Size { .. });
                 if is_size && !node.fields.iter().any(|other| other.array() == Some(Extent::Size(number))) {

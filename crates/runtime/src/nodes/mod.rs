@@ -1,8 +1,32 @@
-//! Levels of nodes.
+//! Levels of nodes: linked data structures whose types a [`Schema`] describes, in two arrays of 32-bit numbers.
+//!
+//! Nothing here knows a data structure: what a schema says of fields, lengths and the order of visits is all there is.
+//!
+//! ```text
+//! view.rs    reads fields of nodes that are there
+//! walk.rs    goes through the elements of a subtensor in the order of the schema
+//! counts.rs  sets of numbers of elements
+//! shape.rs   how many elements a tree of a height has, and how those of one node go to it and its children
+//! build.rs   makes balanced trees of sorted coordinates
+//! check.rs   checks arrays from outside
+//! update/    puts elements in and takes them out
+//! ```
+//!
+//! Handles, layouts and the first words of the node array: see [`lacunar_formats::schema`].
+//!
+//! [`Schema`]: lacunar_formats::Schema
 
+mod build;
+mod check;
+mod counts;
+mod shape;
 mod update;
 mod view;
+mod walk;
 
+pub(crate) use build::spread;
+pub(crate) use check::check;
 pub(crate) use update::{Kept, find, put, remove};
 pub use update::{Payload, Put};
 pub(crate) use view::{View, holder_word};
+pub(crate) use walk::{count, visit};

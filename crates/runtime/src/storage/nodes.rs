@@ -1,29 +1,55 @@
-//! Levels of nodes that a schema describes.
+//! Levels of nodes that a schema describes: lists, trees and whatever else it says. What is done with nodes is in `crate::nodes`.
+//!
+//! ```text
+//! [ 5 . 6 ]    dense, {list}:   root  4 0 12
+//! [ . . . ]                     node  . 3 . .   0 8 0 .   2 0 1 .   1 0 2 .      coordinate, next node, position
+//! [ . 7 . ]                   values  5 6 7
+//! ```
+
+use lacunar_formats::LevelKind;
 
 use super::{LevelArrays, LevelStorage, Place, Segments, Spread};
 use crate::error::StorageError;
-use crate::nodes::{self, Payload, Put};
+use crate::nodes::{self, Payload, Put, View};
 
 /// Levels of nodes.
 pub(super) struct Nodes;
 
+/// The schema of a kind of levels of nodes.
+fn schema(kind: LevelKind) -> Result<&'static lacunar_formats::Schema, StorageError> {
+    kind.schema().ok_or(StorageError::Astray)
+}
+
 impl LevelArrays for Nodes {
-    fn check(&self, _level: &LevelStorage, _parents: u64, _place: Place) -> Result<u64, StorageError> {
-        Err(StorageError::overflow("a level of nodes"))
+    fn length(&self, part: usize, parents: u64, _before: &LevelStorage) -> Option<u64> {
+        // Roots do not tell how many words nodes have.
+        (part == 0).then_some(parents)
     }
 
-    fn spread(&self, _segments: &Segments, _place: Place) -> Result<Spread, StorageError> {
-        Err(StorageError::overflow("a level of nodes"))
+    fn positions(&self, level: &LevelStorage, _parents: u64) -> Option<u64> {
+        Some(View::of(level)?.positions())
     }
 
-    fn count(&self, _level: &LevelStorage, _parent: u64) -> u64 {
-        0
+    fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError> {
+        nodes::check(level, parents, place)
     }
 
-    fn visit(&self, _level: &LevelStorage, _parent: u64, _each: &mut dyn FnMut(u64, u64)) {}
+    fn spread(&self, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
+        nodes::spread(schema(place.kind())?, segments, place)
+    }
+
+    fn count(&self, level: &LevelStorage, parent: u64) -> u64 {
+        View::of(level).map_or(0, |view| nodes::count(view, parent))
+    }
+
+    fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
+        if let Some(view) = View::of(level) {
+            nodes::visit(view, parent, each);
+        }
+    }
 
     fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
-        nodes::find(level, parent, coordinate)
+        nodes::find(View::of(level)?, parent, coordinate)
     }
 
     /// The coordinate may be stored: then this finds it.

@@ -215,6 +215,12 @@ mod tests {
             "dia",
             "ell",
             "sell(2,4)",
+            "{bst}s",
+            "{btree<3>}{blist<2>}",
+            "s{ctree}",
+            "{list}d",
+            "d{rbtree}:1,0",
+            "d{blist_unsorted<3>}",
         ];
         for format in formats {
             let (mut rng, mut expected) = (SplitMix(7), BTreeMap::new());

@@ -53,8 +53,8 @@ fn edit<R>(level: &mut LevelStorage, parent: u64, payload: Payload<'_>, work: im
 const KEPT_PATH: usize = 1 << 12;
 
 /// The position of a coordinate under a parent position.
-pub(crate) fn find(level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
-    let (view, mut path) = (View::of(level)?, Vec::new());
+pub(crate) fn find(view: View, parent: u64, coordinate: u64) -> Option<u64> {
+    let mut path = Vec::new();
     match view.locate(u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?, &mut path) {
         locate::Located::Found { position, .. } => Some(u64::from(position)),
         locate::Located::Gap { .. } => None,

@@ -1,0 +1,392 @@
+//! Builds the nodes of a level from the sorted coordinates of each parent position: balanced, leaves full, nodes in the order in which
+//! their first elements are visited.
+//!
+//! How many elements a tree has tells how many words and positions it takes. So a first pass counts these, and a second one lets
+//! threads write the trees of parent positions into places of their own.
+//!
+//! ```text
+//! list of   0 2 5 under one parent     node: . 3 . .   0 8 0 .   2 12 1 .   5 0 2 .     coordinate, next, position
+//! bst of the same                      node: . 3 . .   0 0 0 0   2 4 12 1   5 0 0 2     coordinate, left, right, position
+//! ```
+//!
+//! A node gets its place when its first element is visited, or a child is the last that is left of it: what was to know its handle
+//! before, its holder and children that come before it, is told then.
+
+use std::collections::HashMap;
+
+use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Step, Target};
+use lacunar_formats::{IndexWidth, Schema};
+
+use super::holder_word;
+use super::shape::{Bounds, Choice, Deal, Shapes};
+use crate::array::Array;
+use crate::buffer::{Buffer, Number};
+use crate::dispatch::with_width;
+use crate::error::StorageError;
+use crate::parallel;
+use crate::storage::{LevelStorage, NOWHERE, Place, Places, Segments, Spread, check_size};
+use crate::values::Element;
+
+/// A level of a schema's nodes with the coordinates of a plain level; see `spread.rs`.
+///
+/// # Errors
+/// No node of the schema holds so many elements, words or positions are more than 32 bits count, or memory is refused.
+pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
+    check_size(place)?;
+    let shapes = Shapes::new(schema);
+    let parents = segments.parents();
+    let sizes = sizes(&shapes, segments, place)?;
+    let first = u64::from(schema.align());
+    let words = parallel::edges(parents, |parent| sizes(segments.count(parent)).0)?;
+    let slots = parallel::edges(parents, |parent| sizes(segments.count(parent)).1)?;
+    let end = words[parents].checked_add(first).filter(|end| *end <= 1 << 32);
+    let wide = |what: &str| StorageError::Width { what: format!("the {what} of level {}", place.level), width: 32 };
+    let end = end.ok_or_else(|| wide("number of words of nodes"))?;
+    if slots[parents] >= u64::from(u32::MAX) {
+        return Err(wide("number of positions"));
+    }
+    let mut root = Array::<u32>::zeroed(parents)?;
+    let mut node = Array::<u32>::zeroed(end as usize)?;
+    node[Schema::POSITIONS] = slots[parents] as u32;
+    let (shares, lengths) = parallel::shares(&words);
+    let slot_lengths: Vec<usize> = shares.iter().map(|share| (slots[share.end] - slots[share.start]) as usize).collect();
+    let root_lengths: Vec<usize> = shares.iter().map(ExactSizeIterator::len).collect();
+    let places = with_width!(segments.width().wider(IndexWidth::W32), P => {
+        let mut places = Array::<P>::of(slots[parents] as usize, |_| P::of(NOWHERE))?;
+        let parts = parallel::split(&mut node[first as usize..], &lengths).into_iter();
+        let parts = parts.zip(parallel::split(&mut places, &slot_lengths)).zip(parallel::split(&mut root, &root_lengths));
+        parallel::each(shares.into_iter().zip(parts), |_, (share, ((node, places), root))| {
+            let start = (first + words[share.start], slots[share.start]);
+            let mut writer = Writer { node, places, start, words: 0, slots: 0, segments, position: 0 };
+            for (parent, root) in share.zip(root) {
+                writer.position = segments.range(parent).start;
+                // Sizes were counted, so that the tree is there.
+                *root = tree(&shapes, segments.count(parent), &mut writer).unwrap_or_default();
+            }
+        });
+        Buffer::from_array(places)
+    });
+    let level = LevelStorage::new(place.kind(), place.size(), vec![Buffer::from_array(root), Buffer::from_array(node)]);
+    Ok(Spread { level, places: Places::Listed(places) })
+}
+
+/// The function that tells how many words and positions a tree of so many elements takes.
+fn sizes<'s>(
+    shapes: &'s Shapes,
+    segments: &Segments,
+    place: Place,
+) -> Result<impl Fn(u64) -> (u64, u64) + Sync + use<'s>, StorageError> {
+    let mut counts = HashMap::new();
+    for parent in 0..segments.parents() {
+        let count = segments.count(parent);
+        if counts.contains_key(&count) {
+            continue;
+        }
+        let mut counter = Counter::default();
+        if tree(shapes, count, &mut counter).is_none() {
+            return Err(StorageError::NotRepresentable {
+                format: Box::new(place.format.clone()),
+                prefix: format!("position {parent}"),
+                reason: format!("no tree of `{}` nodes that is made here has {count} elements", shapes.schema.name()),
+            });
+        }
+        counts.insert(count, (counter.words, counter.slots));
+    }
+    Ok(move |count: u64| counts.get(&count).copied().unwrap_or_default())
+}
+
+/// Takes the nodes of trees.
+trait Nodes {
+    /// Takes a node of so many words and positions: its first word, and the first position.
+    fn add(&mut self, words: u64, slots: u64) -> (u32, u32);
+    /// Writes a word of a node.
+    fn set(&mut self, word: u64, number: u32);
+    /// The coordinate of the next element, which has a position.
+    fn element(&mut self, position: u64) -> u32;
+    /// True if only sizes are asked for.
+    const COUNTS: bool;
+}
+
+/// Counts words and positions.
+#[derive(Default)]
+struct Counter {
+    words: u64,
+    slots: u64,
+}
+
+impl Nodes for Counter {
+    fn add(&mut self, words: u64, slots: u64) -> (u32, u32) {
+        self.words = self.words.saturating_add(words);
+        self.slots = self.slots.saturating_add(slots);
+        // Any handle but 0.
+        (1, 0)
+    }
+
+    fn set(&mut self, _word: u64, _number: u32) {}
+
+    fn element(&mut self, _position: u64) -> u32 {
+        0
+    }
+
+    const COUNTS: bool = true;
+}
+
+/// Writes the nodes of neighboring parent positions.
+struct Writer<'a, P> {
+    node: &'a mut [u32],
+    places: &'a mut [P],
+    /// The first word and the first position of all.
+    start: (u64, u64),
+    /// How many there are so far.
+    words: u64,
+    slots: u64,
+    segments: &'a Segments<'a>,
+    /// The position in the plain level of the next element.
+    position: u64,
+}
+
+impl<P: Number + Element> Nodes for Writer<'_, P> {
+    fn add(&mut self, words: u64, slots: u64) -> (u32, u32) {
+        let added = (self.start.0 + self.words, self.start.1 + self.slots);
+        (self.words, self.slots) = (self.words + words, self.slots + slots);
+        (added.0 as u32, added.1 as u32)
+    }
+
+    #[inline(always)]
+    fn set(&mut self, word: u64, number: u32) {
+        self.node[(word - self.start.0) as usize] = number;
+    }
+
+    #[inline(always)]
+    fn element(&mut self, position: u64) -> u32 {
+        let own = self.position;
+        self.position += 1;
+        self.places[(position - self.start.1) as usize] = P::of(own);
+        self.segments.coordinate(own) as u32
+    }
+
+    const COUNTS: bool = false;
+}
+
+/// Who is told the handle of a node when it has its place.
+#[derive(Clone, Copy)]
+enum Holder {
+    /// The array of roots.
+    Root,
+    /// A word of a node that has its place; with the type and the handle of that node.
+    Word(u64, (usize, u32)),
+    /// The node that waits for it, which has no place yet, at this word of it.
+    Waiting(u64),
+}
+
+/// A node whose items are made, and the next item.
+struct Frame {
+    node: &'static Node,
+    choice: Choice,
+    deal: Deal,
+    room: u32,
+    holder: Holder,
+    /// The handle and the first position, once it has a place.
+    placed: Option<(u32, u32)>,
+    /// How many children of nodes that wait were told before this node began.
+    before: usize,
+    step: usize,
+    item: u32,
+    array: usize,
+    /// How many children are to come, and how many elements these take.
+    to_come: (u64, Bounds),
+    rest: u64,
+    open: u64,
+}
+
+/// What is made of one tree.
+struct Tree<'s, N> {
+    shapes: &'s Shapes,
+    nodes: &'s mut N,
+    /// Children that have their places before their holders: words of these, and handles.
+    early: Vec<(u64, u32, &'static Node)>,
+    root: u32,
+}
+
+/// A child that is to be made next.
+struct Next {
+    to: Target,
+    count: u64,
+    height: Option<usize>,
+    holder: Holder,
+}
+
+/// Makes a tree of so many elements; gives the handle of its root, which is 0 if there are none. `None` if there is no such tree.
+fn tree(shapes: &Shapes, count: u64, nodes: &mut impl Nodes) -> Option<u32> {
+    if count == 0 {
+        return Some(0);
+    }
+    let mut tree = Tree { shapes, nodes, early: Vec::new(), root: 0 };
+    let mut waiting: Vec<Frame> = Vec::new();
+    let root = Next { to: shapes.schema.entry(), count, height: None, holder: Holder::Root };
+    let mut frame = tree.begin(root)?;
+    loop {
+        match tree.next(&mut frame)? {
+            Some(child) => {
+                let before = std::mem::replace(&mut frame, tree.begin(child)?);
+                if before.step < before.node.seq.len() {
+                    waiting.push(before);
+                }
+            }
+            None => match waiting.pop() {
+                Some(before) => frame = before,
+                None => return Some(tree.root),
+            },
+        }
+    }
+}
+
+impl<N: Nodes> Tree<'_, N> {
+    /// Begins a node: its type, its lengths, and what is left for children.
+    fn begin(&mut self, Next { to, count, height, holder }: Next) -> Option<Frame> {
+        let choice = self.shapes.choose(to, count, height)?;
+        let deal = self.shapes.deal(choice, count)?;
+        let node = &self.shapes.schema.nodes()[choice.number];
+        let it = &self.shapes.types[choice.number];
+        let is_unbounded = |field: usize| {
+            node.layout.unbounded.iter().any(|array| node.fields[*array].array() == Some(Extent::Size(field)))
+        };
+        let lengths = it.sizes.iter().zip(deal.lengths).filter(|(size, _)| is_unbounded(size.field));
+        let room = lengths.map(|(_, length)| length).max().unwrap_or_default();
+        let to_come = self.shapes.to_come(choice, &deal);
+        let (before, rest, open) = (self.early.len(), deal.rest, deal.open);
+        let placed = None;
+        Some(Frame { node, choice, deal, room, holder, placed, before, step: 0, item: 0, array: 0, to_come, rest, open })
+    }
+
+    /// Makes the items of a node up to the next child. `None` if a child can't be.
+    fn next(&mut self, frame: &mut Frame) -> Option<Option<Next>> {
+        let node = frame.node;
+        while let Some(step) = node.seq.get(frame.step) {
+            let fields = match step {
+                Step::One(field) => std::slice::from_ref(field),
+                Step::Together(fields) => fields.as_slice(),
+            };
+            let length = fields.first().map_or(0, |field| self.shapes.length(frame.choice.number, &frame.deal, &node.fields[*field]));
+            if N::COUNTS && length > 0 && fields.iter().all(|field| !is_child(&node.fields[*field])) {
+                self.place(frame);
+                let open = fields.iter().filter(|field| !node.fields[**field].is_nonempty()).count() as u64;
+                frame.open = frame.open.saturating_sub(open * u64::from(length));
+                frame.step += 1;
+                continue;
+            }
+            if frame.item >= length {
+                (frame.step, frame.item, frame.array) = (frame.step + 1, 0, 0);
+                continue;
+            }
+            let (field, item) = (&node.fields[fields[frame.array]], frame.item);
+            frame.array += 1;
+            if frame.array == fields.len() {
+                (frame.array, frame.item) = (0, item + 1);
+            }
+            if frame.item == length {
+                (frame.step, frame.item) = (frame.step + 1, 0);
+            }
+            match field.kind {
+                FieldKind::Child { to, nonempty, .. } => {
+                    if let Some(next) = self.child(frame, (field, to, nonempty), item)? {
+                        return Some(Some(next));
+                    }
+                }
+                _ => self.element(frame, field, item),
+            }
+        }
+        self.place(frame);
+        (frame.rest == 0 && frame.open == 0).then_some(None)
+    }
+
+    /// The child at an item, if there is to be one. `None` if it can't be.
+    fn child(
+        &mut self,
+        frame: &mut Frame,
+        (field, to, nonempty): (&Field, Target, bool),
+        item: u32,
+    ) -> Option<Option<Next>> {
+        let place = self.shapes.place(frame.choice, &frame.deal, to, nonempty);
+        let (count, bounds) = frame.to_come;
+        let least = if nonempty { place.bounds.least } else { 0 };
+        let behind = Bounds { least: bounds.least - least.min(bounds.least), most: bounds.most - place.bounds.most.min(bounds.most) };
+        let share = self.shapes.share(&place, frame.rest, count, behind)?;
+        frame.to_come = (count - 1, behind);
+        if share == 0 && !nonempty {
+            return Some(None);
+        }
+        frame.rest -= share;
+        if frame.step == frame.node.seq.len() {
+            self.place(frame);
+        }
+        let word = field.word(frame.room, item);
+        let holder = match frame.placed {
+            Some((handle, _)) => {
+                let base = handle & !(self.shapes.schema.align() - 1);
+                Holder::Word(u64::from(base) + word, (frame.choice.number, handle))
+            }
+            None => Holder::Waiting(word),
+        };
+        Some(Some(Next { to, count: share, height: self.shapes.below(frame.choice), holder }))
+    }
+
+    fn element(&mut self, frame: &mut Frame, field: &Field, item: u32) {
+        self.place(frame);
+        let Some((handle, slot)) = frame.placed else { return };
+        let is_used = field.is_nonempty() || frame.open > 0;
+        if !field.is_nonempty() {
+            frame.open = frame.open.saturating_sub(1);
+        }
+        let coordinate = match is_used {
+            true => self.nodes.element(u64::from(slot) + field.slot(frame.room, item)),
+            false => Schema::UNUSED,
+        };
+        let base = handle & !(self.shapes.schema.align() - 1);
+        self.nodes.set(u64::from(base) + field.word(frame.room, item), coordinate);
+    }
+
+    /// Gives a node its place, unless it has one, and tells its handle to those that are to know it.
+    fn place(&mut self, frame: &mut Frame) {
+        if frame.placed.is_some() {
+            return;
+        }
+        let (node, number) = (frame.node, frame.choice.number);
+        let (base, slot) = self.nodes.add(node.words(frame.room), node.slots(frame.room));
+        let handle = base | node.tag;
+        frame.placed = Some((handle, slot));
+        let at = |word: u32| u64::from(base) + u64::from(word);
+        if N::COUNTS {
+            return;
+        }
+        for (size, length) in self.shapes.types[number].sizes.iter().zip(frame.deal.lengths) {
+            self.nodes.set(at(node.fields[size.field].offset), length);
+        }
+        node.layout.room.into_iter().for_each(|word| self.nodes.set(at(word), frame.room));
+        node.layout.slot.into_iter().for_each(|word| self.nodes.set(at(word), slot));
+        for (word, child, held) in self.early.drain(frame.before..) {
+            self.nodes.set(u64::from(base) + word, child);
+            let first = u64::from(child & !(self.shapes.schema.align() - 1));
+            if let Some(parent) = held.parent() {
+                let word = holder_word(self.shapes.schema, held, Some((number, handle)));
+                self.nodes.set(first + u64::from(parent.offset), word);
+            }
+        }
+        match frame.holder {
+            Holder::Root => self.root = handle,
+            Holder::Waiting(word) => self.early.push((word, handle, node)),
+            Holder::Word(word, holder) => {
+                self.nodes.set(word, handle);
+                if let Some(parent) = node.parent() {
+                    let word = holder_word(self.shapes.schema, node, Some(holder));
+                    self.nodes.set(at(parent.offset), word);
+                }
+            }
+        }
+    }
+}
+
+/// True of fields of children.
+fn is_child(field: &Field) -> bool {
+    matches!(field.kind, FieldKind::Child { .. })
+}

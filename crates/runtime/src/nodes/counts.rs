@@ -1,0 +1,93 @@
+//! Sets of numbers of elements, as intervals: those that trees of one type and height have.
+//!
+//! ```text
+//! pactree<64,32>    height 0: 1, 32 ..= 64        height 1: 1 ..= 3, 33 ..= 129
+//! ```
+
+/// How many intervals a set has at most; beyond, those that are nearest to each other become one, with what lies between.
+const INTERVALS: usize = 64;
+
+/// A set of numbers: intervals with both ends, ascending, with numbers between that are in none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts(Vec<(u64, u64)>);
+
+impl Counts {
+    /// The numbers between two, which are in the set.
+    pub fn between(least: u64, most: u64) -> Counts {
+        if least <= most { Counts(vec![(least, most)]) } else { Counts::default() }
+    }
+
+    fn of(mut intervals: Vec<(u64, u64)>) -> Counts {
+        intervals.sort_unstable();
+        let mut joined: Vec<(u64, u64)> = Vec::with_capacity(intervals.len());
+        for (least, most) in intervals {
+            match joined.last_mut() {
+                Some((_, end)) if least <= end.saturating_add(1) => *end = most.max(*end),
+                _ => joined.push((least, most)),
+            }
+        }
+        while joined.len() > INTERVALS {
+            let gap = |place: &usize| joined[place + 1].0 - joined[*place].1;
+            let Some(place) = (0..joined.len() - 1).min_by_key(gap) else { break };
+            joined[place].1 = joined[place + 1].1;
+            joined.remove(place + 1);
+        }
+        Counts(joined)
+    }
+
+    /// The numbers of either set.
+    pub fn or(&self, other: &Counts) -> Counts {
+        Counts::of([self.0.as_slice(), &other.0].concat())
+    }
+
+    /// The sums of a number of one set and a number of the other.
+    pub fn plus(&self, other: &Counts) -> Counts {
+        let sum = |a: &(u64, u64), b: &(u64, u64)| (a.0.saturating_add(b.0), a.1.saturating_add(b.1));
+        Counts::of(self.0.iter().flat_map(|a| other.0.iter().map(move |b| sum(a, b))).collect())
+    }
+
+    /// True if numbers between the least and the greatest are missing.
+    pub fn has_gaps(&self) -> bool {
+        self.0.len() > 1
+    }
+
+    pub fn holds(&self, number: u64) -> bool {
+        self.0.iter().any(|(least, most)| (*least..=*most).contains(&number))
+    }
+
+    /// The least number of the set that is not below a number.
+    pub fn from(&self, number: u64) -> Option<u64> {
+        self.0.iter().find(|(_, most)| number <= *most).map(|(least, _)| number.max(*least))
+    }
+
+    /// The number of the set that is nearest to a wanted one, of those that leave a number of another set of `all`.
+    pub fn nearest(&self, wanted: u64, all: u64, others: &Counts) -> Option<u64> {
+        let common = |(least, most): &(u64, u64), (from, to): &(u64, u64)| {
+            let low = all.saturating_sub(*to).max(*least);
+            let high = all.checked_sub(*from)?.min(*most);
+            (low <= high).then(|| wanted.clamp(low, high))
+        };
+        let pairs = self.0.iter().flat_map(|own| others.0.iter().filter_map(move |other| common(own, other)));
+        pairs.min_by_key(|number| number.abs_diff(wanted))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_those_of_their_numbers() {
+        let set = Counts::of(vec![(32, 64), (1, 1)]);
+        let sums = set.plus(&set);
+        let is_sum = |number: u64| (0..number).any(|one| set.holds(one) && set.holds(number - one));
+        assert!((0..200).all(|number| sums.holds(number) == is_sum(number)));
+        assert_eq!(sums, Counts::of(vec![(2, 2), (33, 65), (64, 128)]));
+        assert_eq!((sums.from(3), sums.from(129), sums.has_gaps()), (Some(33), None, true));
+        assert_eq!((set.nearest(64, 89, &set), set.nearest(64, 200, &set)), (Some(57), None));
+        assert_eq!(set.or(&Counts::between(2, 31)), Counts::between(1, 64));
+        let many = Counts::of((0..1000).map(|k| (k * k, k * k)).collect());
+        assert!(many.0.len() <= INTERVALS && many.holds(999 * 999));
+    }
+}

@@ -1,0 +1,524 @@
+//! How many elements fit into trees of nodes, and how those of a subtensor are dealt out to a node and its children.
+//!
+//! For each node type and height (how many nodes lie below one another, where a node has several children) there is a least and a
+//! greatest number of elements. A subtensor gets the least height that holds it; a node takes as many elements as it may, and its
+//! children get about the same each, so that leaves are full.
+//!
+//! ```text
+//! btree<3>    leaves 1 ..= 3;  height 1: 3 ..= 15;  height 2: 7 ..= 63
+//! 20 elements: height 2, one element in the root, and children of 11 and 8, of which all leaves lie at the same depth
+//! ```
+//!
+//! A type whose children are all there or else end the tree has all leaves at the same depth: its children are of the height below.
+//! A type with one child that is no array is a list: its node is filled, and the rest goes on behind it.
+
+use lacunar_formats::Schema;
+use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Step, Target};
+
+use super::counts::Counts;
+
+/// More elements than any tensor has.
+pub(super) const MANY: u64 = 1 << 62;
+
+/// How many heights are told apart.
+const HEIGHTS: usize = Schema::DEPTH;
+
+/// The least and the greatest number of elements; the greatest is the smaller one if there is no such tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Bounds {
+    pub least: u64,
+    pub most: u64,
+}
+
+/// No tree at all.
+const NONE: Bounds = Bounds { least: MANY, most: 0 };
+
+impl Bounds {
+    fn or(self, other: Bounds) -> Bounds {
+        Bounds { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+}
+
+/// The children of a node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Children {
+    /// None.
+    Zero,
+    /// One, in a field that is no array.
+    One,
+    /// Several.
+    Many,
+}
+
+/// A size field: its bounds, and what has its length.
+pub(super) struct Size {
+    /// The number of the field.
+    pub field: usize,
+    pub least: u64,
+    /// The length that is not passed when nodes are made.
+    pub most: u64,
+    /// How many arrays of elements that are all used, and of such that are used as need be.
+    pub full: u64,
+    pub open: u64,
+    /// True if arrays of children have this length.
+    pub is_coupled: bool,
+}
+
+/// What a node type holds.
+pub(super) struct Type {
+    pub children: Children,
+    /// Elements that are always used, and places that may be, of fields that no size tells the length of.
+    pub full: u64,
+    pub open: u64,
+    pub sizes: Vec<Size>,
+    /// True if some child is there in all nodes that are not at the bottom.
+    has_needed: bool,
+    /// By height.
+    bounds: Vec<Bounds>,
+    counts: Vec<Counts>,
+}
+
+/// The node types of a schema, with the numbers of their elements.
+pub(super) struct Shapes {
+    pub schema: &'static Schema,
+    pub types: Vec<Type>,
+    /// By supertype, then by node type: the number of a leaf's elements at most, and of those between two leaves.
+    grains: Vec<(u64, u64)>,
+    /// The same: the bounds of children, by height.
+    table: Vec<Vec<Bounds>>,
+    /// The same without the numbers between the bounds that no tree has, if there are any.
+    counts: Option<Vec<Vec<Counts>>>,
+}
+
+/// A node that is to be made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    /// Its type.
+    pub number: usize,
+    /// Its height.
+    pub height: usize,
+}
+
+/// How the elements of a subtree are dealt out at its root node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deal {
+    /// The lengths, by size field.
+    pub lengths: [u32; Schema::SIZES],
+    /// How many of the places that may be unused are used.
+    pub open: u64,
+    /// How many elements go to children.
+    pub rest: u64,
+}
+
+/// The items of a field of children: how many, of which type, and if they are all there.
+#[derive(Clone, Copy)]
+struct Group {
+    count: u64,
+    to: Target,
+    nonempty: bool,
+}
+
+impl Type {
+    fn of(node: &Node) -> Type {
+        let elems = |size: Option<usize>, nonempty: bool| {
+            let fits = |field: &&Field| match (&field.kind, size) {
+                (FieldKind::Elem { array: Some(Extent::Size(own)), nonempty: other }, Some(size)) => {
+                    (*own, *other) == (size, nonempty)
+                }
+                (FieldKind::Elem { array: None | Some(Extent::Const(_)), nonempty: other }, None) => *other == nonempty,
+                _ => false,
+            };
+            let count = |field: &Field| match field.array() {
+                Some(Extent::Const(count)) => u64::from(count),
+                _ => 1,
+            };
+            node.fields.iter().filter(fits).map(count).sum()
+        };
+        let sizes = node.fields.iter().enumerate().filter_map(|(field, described)| {
+            let FieldKind::Size { least, most, about } = described.kind else { return None };
+            let is_own = |other: &Field| other.array() == Some(Extent::Size(field));
+            let is_coupled = node.children().any(|(_, other)| is_own(other));
+            // Without a bound, arrays of children are as long as a line of the cache.
+            let usual = if is_coupled { USUAL } else { MANY };
+            let most = about.or(most).map_or(usual, u64::from);
+            let (full, open) = (elems(Some(field), true), elems(Some(field), false));
+            Some(Size { field, least: least.into(), most: most.max(least.into()), full, open, is_coupled })
+        });
+        let children = match node.children().map(|(_, field)| field.array()).collect::<Vec<_>>().as_slice() {
+            [] => Children::Zero,
+            [None] => Children::One,
+            _ => Children::Many,
+        };
+        let has_needed = node.children().any(|(_, field)| field.is_nonempty());
+        let (full, open) = (elems(None, true), elems(None, false));
+        Type { children, full, open, sizes: sizes.collect(), has_needed, bounds: Vec::new(), counts: Vec::new() }
+    }
+
+    /// The least and the greatest number of elements of a node itself, with these lengths of coupled arrays.
+    fn own(&self, coupled: impl Fn(usize) -> u64) -> Bounds {
+        let mut own = Bounds { least: self.full, most: self.full + self.open };
+        for (place, size) in self.sizes.iter().enumerate() {
+            let (least, most) = if size.is_coupled { (coupled(place), coupled(place)) } else { (size.least, size.most) };
+            own.least += least * size.full;
+            own.most = own.most.saturating_add(most.saturating_mul(size.full + size.open)).min(MANY);
+        }
+        own
+    }
+}
+
+/// The length of arrays of children that have no bound.
+const USUAL: u64 = 16;
+
+impl Shapes {
+    pub fn new(schema: &'static Schema) -> Shapes {
+        let types = schema.nodes().iter().map(Type::of).collect();
+        let mut shapes = Shapes { schema, types, grains: Vec::new(), table: Vec::new(), counts: None };
+        for height in 0..HEIGHTS {
+            shapes.types.iter_mut().for_each(|it| it.bounds.push(NONE));
+            // Lists are as long as those they go on with: their bounds follow from each other.
+            for round in 0..=shapes.types.len() + 1 {
+                let is_last = round == shapes.types.len() + 1;
+                let next: Vec<Bounds> = (0..shapes.types.len()).map(|number| shapes.bounds_at(number, height)).collect();
+                for (it, next) in shapes.types.iter_mut().zip(next) {
+                    // What still grows has no end.
+                    let grows = is_last && next.most > it.bounds[height].most;
+                    it.bounds[height] = if grows { Bounds { most: MANY, ..next } } else { next };
+                }
+            }
+            let counts: Vec<Counts> = (0..shapes.types.len()).map(|number| shapes.counts_at(number, height)).collect();
+            shapes.types.iter_mut().zip(counts).for_each(|(it, counts)| it.counts.push(counts));
+        }
+        let targets = (0..schema.supertypes().len()).map(Target::Super);
+        let targets = targets.chain((0..schema.nodes().len()).map(Target::Node)).collect::<Vec<_>>();
+        shapes.grains = targets.iter().map(|target| shapes.grain_of(*target)).collect();
+        let by_height = |target: &Target| (0..HEIGHTS).map(|height| shapes.bounds_of(*target, height)).collect();
+        shapes.table = targets.iter().map(by_height).collect();
+        let counts = |target: &Target| (0..HEIGHTS).map(|height| shapes.counts_of(*target, height)).collect();
+        let counts: Vec<Vec<Counts>> = targets.iter().map(counts).collect();
+        shapes.counts = counts.iter().flatten().any(Counts::has_gaps).then_some(counts);
+        shapes
+    }
+
+    fn node(&self, number: usize) -> &'static Node {
+        &self.schema.nodes()[number]
+    }
+
+    /// The fields of children of a node with these lengths of coupled arrays.
+    fn groups(&self, number: usize, coupled: impl Fn(usize) -> u64) -> impl Iterator<Item = Group> {
+        let sizes = &self.types[number].sizes;
+        self.node(number).children().filter_map(move |(_, field)| {
+            let FieldKind::Child { to, array, nonempty } = field.kind else { return None };
+            let count = match array {
+                None => 1,
+                Some(Extent::Const(count)) => count.into(),
+                Some(Extent::Size(size)) => coupled(sizes.iter().position(|own| own.field == size)?),
+            };
+            Some(Group { count, to, nonempty })
+        })
+    }
+
+    /// True if all leaves of trees of a type are at the same depth.
+    fn is_levelled(&self, target: Target) -> bool {
+        self.schema.types(target).iter().any(|number| {
+            let it = &self.types[*number];
+            it.children == Children::Many && it.has_needed
+        })
+    }
+
+    /// The bounds of a child of a height at most, or of just this height if it is levelled.
+    pub fn bounds(&self, target: Target, height: usize) -> Bounds {
+        match self.table.get(self.place_of(target)) {
+            Some(by_height) => by_height[height],
+            None => self.bounds_of(target, height),
+        }
+    }
+
+    fn bounds_of(&self, target: Target, height: usize) -> Bounds {
+        let levelled = self.is_levelled(target);
+        let of = |number: &usize| {
+            let bounds = &self.types[*number].bounds;
+            let from = if levelled { height } else { 0 };
+            bounds[from..bounds.len().min(height + 1)].iter().fold(NONE, |all, own| all.or(*own))
+        };
+        self.schema.types(target).iter().map(of).fold(NONE, Bounds::or)
+    }
+
+    /// The bounds of a node of a height.
+    fn bounds_at(&self, number: usize, height: usize) -> Bounds {
+        let it = &self.types[number];
+        match it.children {
+            // A leaf at the bottom; of levelled trees at no other height.
+            Children::Zero if height == 0 => it.own(|place| it.sizes[place].most),
+            Children::Zero => NONE,
+            Children::One => {
+                let own = it.own(|place| it.sizes[place].most);
+                let group = self.groups(number, |_| 1).next();
+                let Some(Group { to, nonempty, .. }) = group else { return own };
+                let below = self.bounds(to, height);
+                let least = if nonempty { own.least.saturating_add(below.least).min(MANY) } else { own.least };
+                let most = own.most.saturating_add(below.most).min(MANY);
+                if nonempty && below == NONE { NONE } else { Bounds { least, most } }
+            }
+            Children::Many if height == 0 => {
+                let short = |place: usize| it.sizes[place].least;
+                let needs = self.groups(number, short).any(|group| group.nonempty && group.count > 0);
+                if needs { NONE } else { it.own(short) }
+            }
+            Children::Many => {
+                let mut all = it.own(|place| it.sizes[place].most);
+                let needed = self.groups(number, |place| it.sizes[place].least).filter(|group| group.nonempty);
+                all.least = it.own(|place| it.sizes[place].least).least;
+                for group in needed {
+                    let below = self.bounds(group.to, height - 1);
+                    if below == NONE {
+                        return NONE;
+                    }
+                    all.least = all.least.saturating_add(below.least.saturating_mul(group.count)).min(MANY);
+                }
+                for group in self.groups(number, |place| it.sizes[place].most) {
+                    let below = self.bounds(group.to, height - 1);
+                    all.most = all.most.saturating_add(below.most.saturating_mul(group.count)).min(MANY);
+                }
+                all
+            }
+        }
+    }
+
+    /// The numbers of elements of a node of a height. Of lists, and where lengths tell how many children there are, no number between the
+    /// bounds is left out.
+    fn counts_at(&self, number: usize, height: usize) -> Counts {
+        let (it, bounds) = (&self.types[number], self.types[number].bounds[height]);
+        let is_plain = it.children != Children::Many || it.sizes.iter().any(|size| size.is_coupled) || bounds == NONE;
+        let Some(below) = height.checked_sub(1).filter(|_| !is_plain) else {
+            return Counts::between(bounds.least, bounds.most);
+        };
+        let own = it.own(|_| 0);
+        let groups = self.groups(number, |_| 0);
+        let places = groups.flat_map(|group| (0..group.count).map(move |_| group));
+        places.fold(Counts::between(own.least, own.most), |all, group| all.plus(&self.counts_below(group, below)))
+    }
+
+    /// The numbers of elements of a child of a height at most, of which there are none where it is not.
+    fn counts_below(&self, group: Group, height: usize) -> Counts {
+        let counts = match &self.counts {
+            Some(counts) => counts[self.place_of(group.to)][height].clone(),
+            None => self.counts_of(group.to, height),
+        };
+        if group.nonempty { counts } else { counts.or(&Counts::between(0, 0)) }
+    }
+
+    /// The numbers of elements of a child; see [`Shapes::bounds`].
+    fn counts_of(&self, target: Target, height: usize) -> Counts {
+        let from = if self.is_levelled(target) { height } else { 0 };
+        let of = |number: &usize| self.types[*number].counts[from..=height].iter().fold(Counts::default(), |all, own| all.or(own));
+        self.schema.types(target).iter().map(of).fold(Counts::default(), |all, own| all.or(&own))
+    }
+
+    /// The most elements of a leaf, and how many elements stand between two of them.
+    fn grain_of(&self, target: Target) -> (u64, u64) {
+        let leaves = self.schema.types(target).iter().filter(|number| self.types[**number].bounds[0] != NONE);
+        let leaf = leaves.max_by_key(|number| self.types[**number].bounds[0].most);
+        let Some(leaf) = leaf else { return (1, 0) };
+        let between = u64::from(self.types[*leaf].children == Children::Zero);
+        (self.types[*leaf].bounds[0].most.max(1), between)
+    }
+
+    fn grain(&self, target: Target) -> (u64, u64) {
+        self.grains[self.place_of(target)]
+    }
+
+    /// The place of a target in tables.
+    fn place_of(&self, target: Target) -> usize {
+        match target {
+            Target::Super(number) => number,
+            Target::Node(number) => self.schema.supertypes().len() + number,
+        }
+    }
+
+    /// The node at the root of a tree of so many elements, of the least height up to `height` that holds them; of levelled children of
+    /// just this height.
+    pub fn choose(&self, target: Target, count: u64, height: Option<usize>) -> Option<Choice> {
+        let heights = match height {
+            Some(height) if self.is_levelled(target) => height..height + 1,
+            Some(height) => 0..height + 1,
+            None => 0..HEIGHTS,
+        };
+        let fits = |height: usize| {
+            let types = self.schema.types(target).iter().copied();
+            let fitting = types.filter(|number| self.types[*number].counts[height].holds(count));
+            let number = fitting.min_by_key(|number| (self.types[*number].children, self.types[*number].bounds[0].most))?;
+            Some(Choice { number, height })
+        };
+        heights.into_iter().find_map(fits)
+    }
+
+    /// The height of children.
+    pub fn below(&self, choice: Choice) -> Option<usize> {
+        match self.types[choice.number].children {
+            Children::One => Some(choice.height),
+            _ => choice.height.checked_sub(1),
+        }
+    }
+
+    /// Deals out so many elements at a node; none if it can't be done.
+    pub fn deal(&self, choice: Choice, count: u64) -> Option<Deal> {
+        let it = &self.types[choice.number];
+        let below = self.below(choice);
+        let bounds = |to: Target| below.map_or(NONE, |height| self.bounds(to, height));
+        let mut lengths: [u64; Schema::SIZES] = [0; Schema::SIZES];
+        it.sizes.iter().zip(&mut lengths).for_each(|(size, length)| *length = size.least);
+        let most_below = |lengths: &[u64]| {
+            let groups = self.groups(choice.number, |place| lengths[place]);
+            groups.fold(0u64, |all, group| all.saturating_add(bounds(group.to).most.saturating_mul(group.count)))
+        };
+        // As few children as hold the elements.
+        for place in (0..it.sizes.len()).filter(|place| it.sizes[*place].is_coupled && below.is_some()) {
+            let enough = |length: u64, lengths: &mut [u64; Schema::SIZES]| {
+                lengths[place] = length;
+                it.own(|place| lengths[place]).most.saturating_add(most_below(&lengths[..])) >= count
+            };
+            let (mut low, mut high) = (it.sizes[place].least, it.sizes[place].most);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if enough(middle, &mut lengths) { high = middle } else { low = middle + 1 }
+            }
+            lengths[place] = low;
+        }
+        let own = it.own(|place| lengths[place]);
+        let needed: u64 = self
+            .groups(choice.number, |place| lengths[place])
+            .filter(|group| group.nonempty)
+            .map(|group| bounds(group.to).least.saturating_mul(group.count))
+            .sum();
+        let most = own.most.min(count.checked_sub(needed)?);
+        let least = own.least.max(count.saturating_sub(most_below(&lengths)));
+        if least > most {
+            return None;
+        }
+        let rest = match (&self.counts, below) {
+            (Some(_), Some(_)) => self.children(choice, &lengths).from(count - most).filter(|rest| *rest <= count - least)?,
+            _ => self.filled(choice.number, count - most, |to| bounds(to).least).min(count - least),
+        };
+        let mut deal = self.realize(choice.number, count - rest, own.least, lengths);
+        deal.rest += rest;
+        let fits = deal.rest <= most_below(&lengths) && deal.rest >= needed;
+        fits.then_some(deal)
+    }
+
+    /// The numbers of elements of all children of a node of these lengths.
+    fn children(&self, choice: Choice, lengths: &[u64; Schema::SIZES]) -> Counts {
+        let Some(below) = self.below(choice) else { return Counts::between(0, 0) };
+        let groups = self.groups(choice.number, |place| lengths[place]);
+        let places = groups.flat_map(|group| (0..group.count).map(move |_| group));
+        places.fold(Counts::between(0, 0), |all, group| all.plus(&self.counts_below(group, below)))
+    }
+
+    /// The numbers of elements of the children of a node that come in the order of the schema behind so many others.
+    fn children_behind(&self, choice: Choice, deal: &Deal, passed: u64) -> Counts {
+        let Some(below) = self.below(choice) else { return Counts::between(0, 0) };
+        let node = self.node(choice.number);
+        let mut groups = Vec::new();
+        for step in &node.seq {
+            let fields = match step {
+                Step::One(field) => std::slice::from_ref(field),
+                Step::Together(fields) => fields.as_slice(),
+            };
+            let children = fields.iter().filter_map(|field| match node.fields[*field].kind {
+                FieldKind::Child { to, nonempty, .. } => Some(Group { count: 1, to, nonempty }),
+                _ => None,
+            });
+            let length = self.length(choice.number, deal, &node.fields[fields[0]]);
+            (0..length).for_each(|_| groups.extend(children.clone()));
+        }
+        let behind = groups.into_iter().skip(passed as usize);
+        behind.fold(Counts::between(0, 0), |all, group| all.plus(&self.counts_below(group, below)))
+    }
+
+    /// How many items a field has.
+    pub fn length(&self, number: usize, deal: &Deal, field: &Field) -> u32 {
+        match field.array() {
+            None => 1,
+            Some(Extent::Const(length)) => length,
+            Some(Extent::Size(size)) => {
+                let place = self.types[number].sizes.iter().position(|own| own.field == size);
+                place.map_or(0, |place| deal.lengths[place])
+            }
+        }
+    }
+
+    /// The rest that goes to children, if it is more than none but fewer than any child has.
+    fn filled(&self, number: usize, rest: u64, least: impl Fn(Target) -> u64) -> u64 {
+        let fewest = self.groups(number, |_| 1).map(|group| least(group.to)).min().unwrap_or_default();
+        if rest == 0 || fewest == MANY { rest } else { rest.max(fewest) }
+    }
+
+    /// Lengths and used places of a node that takes so many elements itself, or as many below that as can be.
+    fn realize(&self, number: usize, own: u64, least: u64, mut lengths: [u64; Schema::SIZES]) -> Deal {
+        let it = &self.types[number];
+        let (mut left, mut open) = (own.saturating_sub(least), it.open);
+        for (size, length) in it.sizes.iter().zip(&mut lengths) {
+            if !size.is_coupled {
+                let wanted = if size.full > 0 { left / size.full } else { left.div_ceil(size.open.max(1)) };
+                let more = wanted.min(size.most - size.least);
+                *length += more;
+                left -= more * size.full;
+            }
+            open += *length * size.open;
+        }
+        let open = open.min(left);
+        Deal { lengths: lengths.map(|length| length.min(u64::from(u32::MAX)) as u32), open, rest: left - open }
+    }
+
+    /// How many of the rest of a node's elements go to the next child, where those behind it take `behind`. `None` if it can't be.
+    pub fn share(&self, at: &ChildPlace, rest: u64, to_come: u64, behind: Bounds) -> Option<u64> {
+        let own = at.bounds;
+        let even = rest.div_ceil(to_come.max(1));
+        let (leaf, between) = self.grain(at.to);
+        // Full leaves, with an element between two of them.
+        let full = (even + between).div_ceil(leaf + between).saturating_mul(leaf + between) - between;
+        let wanted = if leaf >= MANY { even } else { full.min(rest) };
+        if let (Some(_), Some(below)) = (&self.counts, self.below(at.choice)) {
+            let counts = self.counts_below(Group { count: 1, to: at.to, nonempty: at.nonempty }, below);
+            let total: u64 = self.to_come(at.choice, at.deal).0;
+            let others = self.children_behind(at.choice, at.deal, total - to_come + 1);
+            return counts.nearest(wanted, rest, &others);
+        }
+        let least = if at.nonempty { own.least } else { 0 };
+        let least = least.max(rest.saturating_sub(behind.most));
+        let most = own.most.min(rest.saturating_sub(behind.least));
+        let share = wanted.min(most).max(least);
+        // A child that need not be there has as many as it needs, or none.
+        let is_few = !at.nonempty && share < own.least && share > 0;
+        let share = if is_few && least == 0 { 0 } else if is_few { own.least } else { share };
+        (share <= rest).then_some(share)
+    }
+
+    /// The place of a child in a node that was chosen.
+    pub fn place<'d>(&self, choice: Choice, deal: &'d Deal, to: Target, nonempty: bool) -> ChildPlace<'d> {
+        let bounds = self.below(choice).map_or(NONE, |height| self.bounds(to, height));
+        ChildPlace { choice, deal, to, nonempty, bounds }
+    }
+
+    /// How many children a node of these lengths has, and how many elements they take at least and at most.
+    pub fn to_come(&self, choice: Choice, deal: &Deal) -> (u64, Bounds) {
+        let below = self.below(choice);
+        let groups = self.groups(choice.number, |place| deal.lengths[place].into());
+        groups.fold((0, Bounds { least: 0, most: 0 }), |(count, all), group| {
+            let own = below.map_or(NONE, |height| self.bounds(group.to, height));
+            let least = if group.nonempty { own.least.saturating_mul(group.count) } else { 0 };
+            let most = own.most.saturating_mul(group.count);
+            let bounds = Bounds { least: all.least.saturating_add(least), most: all.most.saturating_add(most).min(MANY) };
+            (count + group.count, bounds)
+        })
+    }
+}
+
+/// A place for a child of a node.
+#[derive(Clone, Copy)]
+pub(super) struct ChildPlace<'d> {
+    pub choice: Choice,
+    pub deal: &'d Deal,
+    pub to: Target,
+    pub nonempty: bool,
+    pub bounds: Bounds,
+}

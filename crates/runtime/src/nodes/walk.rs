@@ -1,0 +1,159 @@
+//! Walks through the elements of one subtensor, node by node, in the order of the schema.
+//!
+//! A node whose last item is a child is done before the child is visited, so that a list of any length is walked without a stack. The
+//! others wait on one, which is a list: no depth is too great.
+//!
+//! ```text
+//! bst   seq = l, e, r     b          a waits for b's left child; b and c don't wait: r is the last item
+//!                        / \
+//!                       a   c        visited: a b c
+//! ```
+
+use lacunar_formats::Schema;
+use lacunar_formats::schema::{Field, FieldKind, Node, Step, Target};
+
+use super::View;
+
+/// A node whose items are visited, and the next item.
+struct Frame {
+    node: &'static Node,
+    base: usize,
+    /// The step, the item of each of its arrays, and the array.
+    step: usize,
+    item: u32,
+    array: usize,
+}
+
+impl Frame {
+    fn new((node, base): (&'static Node, usize)) -> Frame {
+        Frame { node, base, step: 0, item: 0, array: 0 }
+    }
+}
+
+/// Elements that lie one behind the other, with their positions.
+struct Run<'a> {
+    coordinates: &'a [u32],
+    position: u64,
+}
+
+/// Calls `each` with every coordinate under a parent position and its position, in the order of coordinates.
+pub(crate) fn visit(view: View, parent: u64, each: &mut dyn FnMut(u64, u64)) {
+    if view.schema.is_ordered() {
+        elements(view, parent, each);
+        return;
+    }
+    let mut found = Vec::new();
+    elements(view, parent, &mut |coordinate, position| found.push((coordinate, position)));
+    found.sort_unstable();
+    found.into_iter().for_each(|(coordinate, position)| each(coordinate, position));
+}
+
+/// The same in the order of the schema.
+fn elements(view: View, parent: u64, each: &mut dyn FnMut(u64, u64)) {
+    runs(view, parent, &mut |run: Run| {
+        for (coordinate, position) in run.coordinates.iter().zip(run.position..) {
+            if *coordinate != Schema::UNUSED {
+                each(u64::from(*coordinate), position);
+            }
+        }
+    });
+}
+
+/// How many coordinates are stored under a parent position.
+pub(crate) fn count(view: View, parent: u64) -> u64 {
+    let mut count = 0;
+    runs(view, parent, &mut |run: Run| {
+        count += run.coordinates.iter().filter(|coordinate| **coordinate != Schema::UNUSED).count() as u64;
+    });
+    count
+}
+
+/// Calls `each` with the elements under a parent position.
+fn runs(view: View, parent: u64, each: &mut impl FnMut(Run)) {
+    let root = view.root.get(parent as usize).copied().unwrap_or_default();
+    let mut waiting: Vec<Frame> = Vec::new();
+    let Some(root) = view.open(view.schema.entry(), root) else { return };
+    let mut frame = Frame::new(root);
+    loop {
+        match next_child(view, &mut frame, each) {
+            Some(child) => {
+                let before = std::mem::replace(&mut frame, Frame::new(child));
+                if before.step < before.node.seq.len() {
+                    waiting.push(before);
+                }
+            }
+            None => match waiting.pop() {
+                Some(before) => frame = before,
+                None => return,
+            },
+        }
+    }
+}
+
+/// Goes through the items of a node up to the next child that is there.
+#[inline]
+fn next_child(view: View, frame: &mut Frame, each: &mut impl FnMut(Run)) -> Option<(&'static Node, usize)> {
+    let (node, base) = (frame.node, frame.base);
+    while let Some(step) = node.seq.get(frame.step) {
+        let fields = match step {
+            Step::One(field) => std::slice::from_ref(field),
+            Step::Together(fields) => fields.as_slice(),
+        };
+        let length = fields.first().map_or(0, |field| view.length(node, base, &node.fields[*field]));
+        if let ([field], FieldKind::Elem { .. }) = (fields, &node.fields[fields[0]].kind) {
+            each(run(view, node, base, &node.fields[*field], 0..length));
+            frame.step += 1;
+            continue;
+        }
+        while frame.item < length {
+            let field = &node.fields[fields[frame.array]];
+            let item = frame.item;
+            frame.array += 1;
+            if frame.array == fields.len() {
+                (frame.array, frame.item) = (0, item + 1);
+            }
+            if frame.item == length {
+                (frame.step, frame.item) = (frame.step + 1, 0);
+            }
+            let ends = frame.item == 0 && frame.array == 0;
+            match field.kind {
+                FieldKind::Child { to, .. } => {
+                    if let Some(child) = child(view, node, base, (field, to), item) {
+                        return Some(child);
+                    }
+                }
+                _ => each(run(view, node, base, field, item..item + 1)),
+            }
+            if ends {
+                break;
+            }
+        }
+        // An array of no items.
+        if length == 0 {
+            frame.step += 1;
+        }
+    }
+    None
+}
+
+/// The node of an item of a field of children.
+#[inline(always)]
+fn child(
+    view: View,
+    node: &Node,
+    base: usize,
+    (field, to): (&Field, Target),
+    item: u32,
+) -> Option<(&'static Node, usize)> {
+    let word = field.word(view.room(node, base), item);
+    view.open(to, view.node[base + word as usize])
+}
+
+/// Some elements of a field.
+#[inline(always)]
+fn run<'a>(view: View<'a>, node: &Node, base: usize, field: &Field, items: std::ops::Range<u32>) -> Run<'a> {
+    let room = view.room(node, base);
+    let first = base + field.word(room, items.start) as usize;
+    let coordinates = &view.node[first..first + items.len()];
+    Run { coordinates, position: view.slot(node, base) + field.slot(room, items.start) }
+}
