@@ -49,7 +49,8 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     let mut node = Array::<u32>::zeroed(end as usize)?;
     node[Schema::POSITIONS] = slots[parents] as u32;
     let (shares, lengths) = parallel::shares(&words);
-    let slot_lengths: Vec<usize> = shares.iter().map(|share| (slots[share.end] - slots[share.start]) as usize).collect();
+    let slot_lengths: Vec<usize> =
+        shares.iter().map(|share| (slots[share.end] - slots[share.start]) as usize).collect();
     let root_lengths: Vec<usize> = shares.iter().map(ExactSizeIterator::len).collect();
     let places = with_width!(segments.width().wider(IndexWidth::W32), P => {
         let mut places = Array::<P>::of(slots[parents] as usize, |_| P::of(NOWHERE))?;
@@ -256,7 +257,21 @@ impl<N: Nodes> Tree<'_, N> {
         let to_come = self.shapes.to_come(choice, &deal);
         let (before, rest, open) = (self.early.len(), deal.rest, deal.open);
         let placed = None;
-        Some(Frame { node, choice, deal, room, holder, placed, before, step: 0, item: 0, array: 0, to_come, rest, open })
+        Some(Frame {
+            node,
+            choice,
+            deal,
+            room,
+            holder,
+            placed,
+            before,
+            step: 0,
+            item: 0,
+            array: 0,
+            to_come,
+            rest,
+            open,
+        })
     }
 
     /// Makes the items of a node up to the next child. `None` if a child can't be.
@@ -267,7 +282,9 @@ impl<N: Nodes> Tree<'_, N> {
                 Step::One(field) => std::slice::from_ref(field),
                 Step::Together(fields) => fields.as_slice(),
             };
-            let length = fields.first().map_or(0, |field| self.shapes.length(frame.choice.number, &frame.deal, &node.fields[*field]));
+            let length = fields
+                .first()
+                .map_or(0, |field| self.shapes.length(frame.choice.number, &frame.deal, &node.fields[*field]));
             if N::COUNTS && length > 0 && fields.iter().all(|field| !is_child(&node.fields[*field])) {
                 self.place(frame);
                 let open = fields.iter().filter(|field| !node.fields[**field].is_nonempty()).count() as u64;
@@ -310,7 +327,10 @@ impl<N: Nodes> Tree<'_, N> {
         let place = self.shapes.place(frame.choice, &frame.deal, to, nonempty);
         let (count, bounds) = frame.to_come;
         let least = if nonempty { place.bounds.least } else { 0 };
-        let behind = Bounds { least: bounds.least - least.min(bounds.least), most: bounds.most - place.bounds.most.min(bounds.most) };
+        let behind = Bounds {
+            least: bounds.least - least.min(bounds.least),
+            most: bounds.most - place.bounds.most.min(bounds.most),
+        };
         let share = self.shapes.share(&place, frame.rest, count, behind)?;
         frame.to_come = (count - 1, behind);
         if share == 0 && !nonempty {

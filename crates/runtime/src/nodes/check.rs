@@ -167,7 +167,8 @@ impl Check<'_> {
         if let Some(parent) = node.parent()
             && words[base + parent.offset as usize] != holder_word(schema, node, holder)
         {
-            return self.wrong(base as u64 + u64::from(parent.offset), "the parent is not the node that holds this one");
+            return self
+                .wrong(base as u64 + u64::from(parent.offset), "the parent is not the node that holds this one");
         }
         Ok(Frame { node, number, handle, base, step: 0, item: 0, array: 0 })
     }

@@ -20,7 +20,7 @@ use super::counts::Counts;
 /// More elements than any tensor has.
 pub(super) const MANY: u64 = 1 << 62;
 
-/// How many heights are told apart.
+/// How many heights are told apart at most.
 const HEIGHTS: usize = Schema::DEPTH;
 
 /// The least and the greatest number of elements; the greatest is the smaller one if there is no such tree.
@@ -158,7 +158,8 @@ impl Type {
     fn own(&self, coupled: impl Fn(usize) -> u64) -> Bounds {
         let mut own = Bounds { least: self.full, most: self.full + self.open };
         for (place, size) in self.sizes.iter().enumerate() {
-            let (least, most) = if size.is_coupled { (coupled(place), coupled(place)) } else { (size.least, size.most) };
+            let (least, most) =
+                if size.is_coupled { (coupled(place), coupled(place)) } else { (size.least, size.most) };
             own.least += least * size.full;
             own.most = own.most.saturating_add(most.saturating_mul(size.full + size.open)).min(MANY);
         }
@@ -178,7 +179,8 @@ impl Shapes {
             // Lists are as long as those they go on with: their bounds follow from each other.
             for round in 0..=shapes.types.len() + 1 {
                 let is_last = round == shapes.types.len() + 1;
-                let next: Vec<Bounds> = (0..shapes.types.len()).map(|number| shapes.bounds_at(number, height)).collect();
+                let next: Vec<Bounds> =
+                    (0..shapes.types.len()).map(|number| shapes.bounds_at(number, height)).collect();
                 for (it, next) in shapes.types.iter_mut().zip(next) {
                     // What still grows has no end.
                     let grows = is_last && next.most > it.bounds[height].most;
@@ -187,16 +189,26 @@ impl Shapes {
             }
             let counts: Vec<Counts> = (0..shapes.types.len()).map(|number| shapes.counts_at(number, height)).collect();
             shapes.types.iter_mut().zip(counts).for_each(|(it, counts)| it.counts.push(counts));
+            // No level has more elements than positions can be told apart.
+            if shapes.bounds(schema.entry(), height).most > u64::from(u32::MAX) {
+                break;
+            }
         }
         let targets = (0..schema.supertypes().len()).map(Target::Super);
         let targets = targets.chain((0..schema.nodes().len()).map(Target::Node)).collect::<Vec<_>>();
         shapes.grains = targets.iter().map(|target| shapes.grain_of(*target)).collect();
-        let by_height = |target: &Target| (0..HEIGHTS).map(|height| shapes.bounds_of(*target, height)).collect();
+        let heights = shapes.heights();
+        let by_height = |target: &Target| (0..heights).map(|height| shapes.bounds_of(*target, height)).collect();
         shapes.table = targets.iter().map(by_height).collect();
-        let counts = |target: &Target| (0..HEIGHTS).map(|height| shapes.counts_of(*target, height)).collect();
+        let counts = |target: &Target| (0..heights).map(|height| shapes.counts_of(*target, height)).collect();
         let counts: Vec<Vec<Counts>> = targets.iter().map(counts).collect();
         shapes.counts = counts.iter().flatten().any(Counts::has_gaps).then_some(counts);
         shapes
+    }
+
+    /// How many heights are told apart.
+    fn heights(&self) -> usize {
+        self.types.first().map_or(0, |it| it.bounds.len())
     }
 
     fn node(&self, number: usize) -> &'static Node {
@@ -310,7 +322,9 @@ impl Shapes {
     /// The numbers of elements of a child; see [`Shapes::bounds`].
     fn counts_of(&self, target: Target, height: usize) -> Counts {
         let from = if self.is_levelled(target) { height } else { 0 };
-        let of = |number: &usize| self.types[*number].counts[from..=height].iter().fold(Counts::default(), |all, own| all.or(own));
+        let of = |number: &usize| {
+            self.types[*number].counts[from..=height].iter().fold(Counts::default(), |all, own| all.or(own))
+        };
         self.schema.types(target).iter().map(of).fold(Counts::default(), |all, own| all.or(&own))
     }
 
@@ -341,12 +355,13 @@ impl Shapes {
         let heights = match height {
             Some(height) if self.is_levelled(target) => height..height + 1,
             Some(height) => 0..height + 1,
-            None => 0..HEIGHTS,
+            None => 0..self.heights(),
         };
         let fits = |height: usize| {
             let types = self.schema.types(target).iter().copied();
             let fitting = types.filter(|number| self.types[*number].counts[height].holds(count));
-            let number = fitting.min_by_key(|number| (self.types[*number].children, self.types[*number].bounds[0].most))?;
+            let number =
+                fitting.min_by_key(|number| (self.types[*number].children, self.types[*number].bounds[0].most))?;
             Some(Choice { number, height })
         };
         heights.into_iter().find_map(fits)
@@ -396,7 +411,9 @@ impl Shapes {
             return None;
         }
         let rest = match (&self.counts, below) {
-            (Some(_), Some(_)) => self.children(choice, &lengths).from(count - most).filter(|rest| *rest <= count - least)?,
+            (Some(_), Some(_)) => {
+                self.children(choice, &lengths).from(count - most).filter(|rest| *rest <= count - least)?
+            }
             _ => self.filled(choice.number, count - most, |to| bounds(to).least).min(count - least),
         };
         let mut deal = self.realize(choice.number, count - rest, own.least, lengths);
@@ -489,7 +506,13 @@ impl Shapes {
         let share = wanted.min(most).max(least);
         // A child that need not be there has as many as it needs, or none.
         let is_few = !at.nonempty && share < own.least && share > 0;
-        let share = if is_few && least == 0 { 0 } else if is_few { own.least } else { share };
+        let share = if is_few && least == 0 {
+            0
+        } else if is_few {
+            own.least
+        } else {
+            share
+        };
         (share <= rest).then_some(share)
     }
 
@@ -507,7 +530,8 @@ impl Shapes {
             let own = below.map_or(NONE, |height| self.bounds(group.to, height));
             let least = if group.nonempty { own.least.saturating_mul(group.count) } else { 0 };
             let most = own.most.saturating_mul(group.count);
-            let bounds = Bounds { least: all.least.saturating_add(least), most: all.most.saturating_add(most).min(MANY) };
+            let bounds =
+                Bounds { least: all.least.saturating_add(least), most: all.most.saturating_add(most).min(MANY) };
             (count + group.count, bounds)
         })
     }

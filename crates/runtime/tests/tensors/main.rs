@@ -13,6 +13,7 @@ mod storage_convert;
 mod storage_corrupted;
 mod storage_import;
 mod storage_mapped;
+mod storage_nodes;
 mod storage_outside;
 mod storage_roundtrip;
 mod storage_spread;

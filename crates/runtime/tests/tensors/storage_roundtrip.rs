@@ -47,17 +47,32 @@ fn data() -> impl Strategy<Value = Coo> {
     })
 }
 
+/// Levels of nodes that hold few elements each, so that small tensors have several.
+fn small_nodes() -> Vec<Level> {
+    let small = |kind: &LevelKind| {
+        let schema = kind.schema().unwrap();
+        let kind = LevelKind::nodes_named(&format!("{}<3,2>", schema.name()));
+        kind.or_else(|| LevelKind::nodes_named(&format!("{}<3>", schema.name())))
+    };
+    let kinds = LevelKind::every_nodes().into_iter().map(|kind| small(&kind).unwrap_or(kind));
+    kinds.map(|kind| Level { kind, unique: true }).collect()
+}
+
 fn format(order: usize) -> impl Strategy<Value = Format> {
     // Each plain kind as often as all others together.
-    let open: Vec<char> = LevelKind::unmapped().into_iter().map(|kind| kind.info().letter).collect();
+    let open: Vec<Level> = LevelKind::unmapped().into_iter().map(|kind| Level { kind, unique: true }).collect();
     assert!(open.len() >= 8, "only {open:?}");
-    let plain = prop::sample::select(vec!['d', 's', 'u', 'q', 'c']);
-    let letters = prop::collection::vec(prop_oneof![5 => plain, 3 => prop::sample::select(open)], order);
+    let plain: Vec<Level> = "dsuqc".chars().filter_map(Level::from_letter).collect();
+    let level = prop_oneof![
+        5 => prop::sample::select(plain),
+        3 => prop::sample::select(open),
+        2 => prop::sample::select(small_nodes()),
+    ];
+    let levels = prop::collection::vec(level, order);
     let modes = Just((0..order).collect::<Vec<_>>()).prop_shuffle();
     let positions = prop::sample::select(vec![IndexWidth::W32, IndexWidth::W64]);
     let widths = prop::collection::vec((positions, prop::sample::select(IndexWidth::ALL.to_vec())), order);
-    (letters, modes, widths).prop_map(|(letters, modes, widths)| {
-        let levels = letters.into_iter().map(|letter| Level::from_letter(letter).unwrap()).collect();
+    (levels, modes, widths).prop_map(|(levels, modes, widths)| {
         widths.into_iter().enumerate().fold(Format::new(levels, modes).unwrap(), |format, (level, widths)| {
             format.with_positions(level, widths.0).with_coordinates(level, widths.1)
         })

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use lacunar_base::random::{Draw, SplitMix};
 use lacunar_formats::{DType, Format, FormatSpec, LevelKind, Scalar, Template};
-use lacunar_runtime::random::SplitMix;
 use lacunar_runtime::{Batch, StorageError, Tensor, Values};
 
 type Map = BTreeMap<Vec<u64>, f64>;
