@@ -196,7 +196,9 @@ fn a_list_of_a_million_nodes_is_walked_and_changed() {
     let count = 1 << 20;
     let mut sorted = Tensor::zeros(vec![count], &format("{list}", 1), DType::F64).unwrap();
     let mut batch = Batch::new(1);
-    (0..count).for_each(|i| drop(batch.set(&[i], i as f64)));
+    for i in 0..count {
+        batch.set(&[i], i as f64);
+    }
     assert_eq!(sorted.update(&batch).unwrap().inserted, count);
     sorted.validate().unwrap();
     assert_eq!(sorted.remove::<f64>(&[count - 1]).unwrap(), Some((count - 1) as f64));

@@ -11,6 +11,11 @@ use lacunar_formats::schema::{Extent, FieldKind, Schema, Step};
 /// How many items an array without a bound gets before its node is split, if it can be.
 pub(crate) const LONG: u32 = 128;
 
+/// How many items an array without a bound gets, if its schema says how many conversions give it.
+pub(crate) fn usual(about: Option<u32>) -> u32 {
+    about.map_or(LONG, |about| about.saturating_mul(2).max(2))
+}
+
 /// What updates keep of a level between two of them.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {

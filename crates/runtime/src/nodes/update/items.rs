@@ -14,7 +14,7 @@
 use lacunar_formats::schema::{Extent, FieldKind, Meta, Node, Schema, Step, Target};
 
 use super::edit::Editor;
-use super::free::LONG;
+use super::free::usual;
 use super::payload::FRESH;
 use crate::error::StorageError;
 
@@ -131,11 +131,11 @@ impl Fit {
                 (if all { count } else { 0 }, count, true)
             }
             Extent::Size(size) => match node.fields[size].kind {
-                FieldKind::Size { least, most, .. } => (least, most.unwrap_or(u32::MAX), most.is_some()),
+                FieldKind::Size { least, most: Some(most), .. } => (least, most, true),
+                FieldKind::Size { least, about, .. } => (least, if is_long { u32::MAX } else { usual(about) }, false),
                 _ => return None,
             },
         };
-        let most = if is_bounded || is_long { most } else { LONG };
         let mut count = 0;
         while count < most {
             let before = left.clone();

@@ -180,12 +180,12 @@ impl Editor<'_> {
     }
 
     /// How many elements nodes of a type take.
-    fn usual(&self, ty: usize) -> u32 {
+    pub fn usual(&self, ty: usize) -> u32 {
         let Some((own, size)) = self.shape(ty).block else { return 0 };
         let node = &self.schema.nodes()[ty];
         debug_assert!(node.fields[own].array().is_some());
         match node.fields[size].kind {
-            FieldKind::Size { most, about, .. } => most.or(about).unwrap_or(super::free::LONG),
+            FieldKind::Size { most, about, .. } => most.unwrap_or(super::free::usual(about)),
             _ => 0,
         }
     }

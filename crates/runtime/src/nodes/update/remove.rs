@@ -133,7 +133,7 @@ impl Editor<'_> {
         match node.fields[block].array() {
             Some(Extent::Size(size)) => match node.fields[size].kind {
                 FieldKind::Size { least, most, about } => {
-                    let usual = most.or(about).unwrap_or(super::free::LONG);
+                    let usual = most.unwrap_or(super::free::usual(about));
                     least.max(usual / 4).max(1)
                 }
                 _ => u32::MAX,
