@@ -83,7 +83,7 @@ impl<'a> Payload<'a> {
     /// Takes what is at a position beside; its number there.
     pub fn hold(&mut self, position: u64) -> u32 {
         // Without values, any number but that of the new element.
-        let number = if self.bytes == 0 { 1 } else { self.held.len() / self.bytes };
+        let number = self.held.len().checked_div(self.bytes).unwrap_or(1);
         let range = self.range(position..position + 1);
         if let Some(bytes) = self.buffer.bytes_mut().get(range) {
             self.held.extend_from_slice(bytes);
