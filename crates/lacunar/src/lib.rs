@@ -88,8 +88,8 @@ pub use lacunar_runtime::pool::{threads, with_threads};
 pub use lacunar_runtime::storage::LevelStorage;
 pub use lacunar_runtime::tensor::ValuesMut;
 pub use lacunar_runtime::{
-    AllocError, Buffer, Convert, Coo, Coordinates, Element, Lent, LentArray, Number, Route, StorageError,
-    Tensor as DynTensor, Values, Walk,
+    AllocError, Batch, Buffer, Convert, Coo, Coordinates, Element, Lent, LentArray, Number, Route, StorageError,
+    Tensor as DynTensor, Updated, Values, Walk,
 };
 pub use machine::machine;
 pub use operand::{Destination, FromResult, Operand, TensorView};

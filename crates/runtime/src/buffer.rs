@@ -285,10 +285,43 @@ impl Buffer {
     /// # Errors
     /// The system refused the memory; the buffer is as it was.
     pub fn make_owned(&mut self) -> Result<(), AllocError> {
-        if !matches!(self.owner, Owner::Block) {
+        if !matches!(self.owner, Owner::Block) && !self.take_back() {
             *self = self.deep_copy()?;
         }
         Ok(())
+    }
+
+    /// A second buffer that uses the same memory. Either is as if borrowed from now on: whoever writes to it first copies it, unless the
+    /// other one is gone by then.
+    ///
+    /// # Errors
+    /// The system refused the memory, for a copy of memory that is lent.
+    pub(crate) fn share(&mut self) -> Result<Buffer, AllocError> {
+        if let Owner::Block | Owner::Exclusive(_) = self.owner {
+            let (data, len, dtype) = (self.data, self.len, self.dtype);
+            let whole = std::mem::replace(self, Buffer { data: NonNull::dangling(), len: 0, dtype, owner: Owner::Lent });
+            *self = Buffer { data, len, dtype, owner: Owner::Shared(Arc::new(whole)) };
+        }
+        self.try_clone()
+    }
+
+    /// Takes memory back that was shared with another buffer which is gone; whether it did.
+    fn take_back(&mut self) -> bool {
+        let Owner::Shared(owner) = &self.owner else { return false };
+        // Nobody makes another reference in between: this is the last one.
+        if Arc::strong_count(owner) > 1 || !owner.is::<Buffer>() {
+            return false;
+        }
+        let (len, dtype) = (self.len, self.dtype);
+        let none = Buffer { data: NonNull::dangling(), len: 0, dtype, owner: Owner::Lent };
+        let Owner::Shared(owner) = std::mem::replace(&mut std::mem::replace(self, none).owner, Owner::Lent) else {
+            return false;
+        };
+        if let Some(whole) = owner.downcast::<Buffer>().ok().and_then(Arc::into_inner) {
+            *self = whole;
+            (self.len, self.dtype) = (len, dtype);
+        }
+        matches!(self.owner, Owner::Block)
     }
 
     /// A second buffer of the same content: shared memory is shared, owned memory is copied.

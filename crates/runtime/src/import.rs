@@ -96,6 +96,23 @@ impl Tensor {
         Tensor::from_parts(dims, format, levels, Buffer::from_vec(vec![One; places]))
     }
 
+    /// Checks the arrays of the tensor as those from outside: what must always be true of them, and of nodes what their schema says.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with the arrays: a fault of whoever made them.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, FormatSpec};
+    /// use lacunar_runtime::Tensor;
+    /// let format = "d{bst}".parse::<FormatSpec>().unwrap().resolve(2).unwrap();
+    /// let mut tensor = Tensor::zeros(vec![3, 4], &format, DType::F64).unwrap();
+    /// tensor.insert(&[1, 3], 5.0).unwrap();
+    /// tensor.validate().unwrap();
+    /// ```
+    pub fn validate(&self) -> Result<(), StorageError> {
+        check(self).map(|_| ())
+    }
+
     /// A tensor of the given arrays, not checked.
     ///
     /// # Safety

@@ -113,6 +113,11 @@ impl Tensor {
         (&self.dims, &self.format, &mut self.levels, &mut self.values)
     }
 
+    /// Says that dimensions are larger, for which the arrays fit.
+    pub(crate) fn set_dims(&mut self, dims: Vec<u64>, format: Format) {
+        (self.dims, self.format) = (dims, format);
+    }
+
     /// The number of stored values, zeros of dense levels included.
     pub fn nnz(&self) -> u64 {
         self.values.len() as u64

@@ -46,6 +46,7 @@ mod compute;
 mod count;
 mod coverage;
 mod derive;
+mod follow;
 mod interface;
 mod iter;
 mod loops;
@@ -172,7 +173,7 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
             let scope = sinks::begin_result(cx, scope)?;
             statement(cx, stmt, &scope)?;
             sinks::finish_result(cx, &scope);
-            Ok(())
+            follow::copy(cx, &scope)
         }
     })?;
     if cx.found.conditional && options.phase == Phase::Compute {

@@ -137,9 +137,9 @@ impl<T: Element> Tensor<T> {
         Tensor::converted(store(coo, &format.into(), None)?.0)
     }
 
-    /// Stores a value at coordinates, and gives that which was stored there, if there was one. Below dense levels, a loose
-    /// (`dl`) or hashed level (`dh`) takes it where it is, in a few steps; other formats are made anew where nothing is
-    /// stored there yet.
+    /// Stores a value at coordinates, and gives that which was stored there, if there was one. Levels of nodes (`d{btree}`), and below
+    /// dense levels a loose (`dl`) or hashed level (`dh`), take it where they are, in a few steps; other formats are made anew where
+    /// nothing is stored there yet.
     ///
     /// # Errors
     /// Coordinates are too many or too few, or outside; the format cannot hold the entry; memory is refused.

@@ -19,6 +19,7 @@ mod entries;
 mod native;
 mod parts;
 mod reduce;
+mod updates;
 mod view;
 
 use std::fmt;

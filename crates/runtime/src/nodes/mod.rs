@@ -9,6 +9,7 @@
 //! shape.rs   how many elements a tree of a height has, and how those of one node go to it and its children
 //! build.rs   makes balanced trees of sorted coordinates
 //! check.rs   checks arrays from outside
+//! update/    puts elements in and takes them out
 //! ```
 //!
 //! Handles, layouts and the first words of the node array: see [`lacunar_formats::schema`].
@@ -19,10 +20,13 @@ mod build;
 mod check;
 mod counts;
 mod shape;
+mod update;
 mod view;
 mod walk;
 
 pub(crate) use build::spread;
 pub(crate) use check::check;
+pub(crate) use update::{Kept, find, put, remove};
+pub use update::{Payload, Put};
 pub(crate) use view::{View, holder_word};
-pub(crate) use walk::{count, find, visit};
+pub(crate) use walk::{count, visit};

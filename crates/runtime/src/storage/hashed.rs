@@ -29,6 +29,7 @@ use crate::dispatch::{with_width, with_word};
 use crate::error::{AllocError, StorageError};
 use crate::index_array::index_array;
 use crate::moved::fetch;
+use crate::nodes::{Payload, Put};
 use crate::parallel;
 use crate::values::Element;
 use crate::words::{Sum, Word};
@@ -123,17 +124,17 @@ impl LevelArrays for Hashed {
         level: &mut LevelStorage,
         parent: u64,
         coordinate: u64,
-        moved: &mut dyn FnMut(std::ops::Range<u64>, u64),
-    ) -> Option<u64> {
+        mut payload: Payload<'_>,
+    ) -> Result<Put, StorageError> {
         let (pos, crd) = (level.numbers(0), level.numbers(1));
         let (first, capacity) = (pos.get(parent as usize), length(pos, parent));
-        let start = if capacity == 0 { return None } else { slot(coordinate, capacity) };
+        let start = if capacity == 0 { return Ok(Put::Nowhere) } else { slot(coordinate, capacity) };
         let place = |steps: u64| first + ((start + steps) & (capacity - 1));
         let is_free = |steps: &u64| crd.get(place(*steps) as usize) == crd.width().max();
         let far = FAR.min(capacity);
-        let free = (0..far).find(is_free)?;
         // Some other place has to stay free, so that a search ends.
-        (free + 1..free + far).find(is_free)?;
+        let free = (0..far).find(is_free).filter(|free| (free + 1..free + far).any(|steps| is_free(&steps)));
+        let Some(free) = free else { return Ok(Put::Nowhere) };
         // Larger coordinates on the way give their place to the one before, and the last of them goes to the free place.
         let (mut carried, mut from) = (coordinate, None);
         let mut steps = Vec::new();
@@ -150,10 +151,10 @@ impl LevelArrays for Hashed {
         for pair in places.windows(2).rev() {
             let there = level.numbers(1).get(pair[0] as usize);
             level.set_number(1, pair[1], there);
-            moved(pair[0]..pair[0] + 1, pair[1]);
+            payload.shift(pair[0]..pair[0] + 1, pair[1]);
         }
         level.set_number(1, at, coordinate);
-        Some(at)
+        Ok(Put::Now(at))
     }
 
     fn with_room(&self, level: &LevelStorage, parent: u64, place: Place) -> Result<Option<Spread>, StorageError> {

@@ -10,7 +10,6 @@
 //! ```
 
 use std::iter::repeat_n;
-use std::ops::Range;
 
 use super::{
     LevelArrays, LevelStorage, NOWHERE, Piece, Place, Places, Segments, Spread, check_ascending, check_edges,
@@ -20,6 +19,7 @@ use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
 use crate::index_array::{index_array, index_parts};
+use crate::nodes::{Payload, Put};
 use crate::parallel;
 
 /// Loose levels.
@@ -93,8 +93,8 @@ impl LevelArrays for Loose {
         level: &mut LevelStorage,
         parent: u64,
         coordinate: u64,
-        moved: &mut dyn FnMut(Range<u64>, u64),
-    ) -> Option<u64> {
+        mut payload: Payload<'_>,
+    ) -> Result<Put, StorageError> {
         let (pos, end) = (level.numbers(0), level.numbers(1));
         let own = pos.get(parent as usize)..end.get(parent as usize);
         let at = first_reaching(level.numbers(2), own.clone(), coordinate);
@@ -107,7 +107,7 @@ impl LevelArrays for Loose {
             // Everything up to the unused place goes one place up.
             let above = at..end.get(last as usize);
             level.copy_numbers(2, above.clone(), at + 1);
-            moved(above, at + 1);
+            payload.shift(above, at + 1);
             for segment in parent..=last {
                 if segment > parent {
                     let begin = level.numbers(0).get(segment as usize);
@@ -117,14 +117,15 @@ impl LevelArrays for Loose {
                 level.set_number(1, segment, end + 1);
             }
             level.set_number(2, at, coordinate);
-            return Some(at);
+            return Ok(Put::Now(at));
         }
         let below =
-            (0..parent).rev().take_while(|&segment| own.start - end.get(segment as usize) <= most).find(has_room)?;
+            (0..parent).rev().take_while(|&segment| own.start - end.get(segment as usize) <= most).find(has_room);
+        let Some(below) = below else { return Ok(Put::Nowhere) };
         // Everything behind the unused place goes one place down.
         let behind = pos.get(below as usize + 1)..at;
         level.copy_numbers(2, behind.clone(), behind.start - 1);
-        moved(behind.clone(), behind.start - 1);
+        payload.shift(behind.clone(), behind.start - 1);
         for segment in below + 1..=parent {
             let begin = level.numbers(0).get(segment as usize);
             level.set_number(0, segment, begin - 1);
@@ -134,7 +135,22 @@ impl LevelArrays for Loose {
             }
         }
         level.set_number(2, at - 1, coordinate);
-        Some(at - 1)
+        Ok(Put::Now(at - 1))
+    }
+
+    fn remove(
+        &self,
+        level: &mut LevelStorage,
+        parent: u64,
+        coordinate: u64,
+        mut payload: Payload<'_>,
+    ) -> Result<bool, StorageError> {
+        let Some(at) = self.find(level, parent, coordinate) else { return Ok(true) };
+        let end = level.numbers(1).get(parent as usize);
+        level.copy_numbers(2, at + 1..end, at);
+        payload.shift(at + 1..end, at);
+        level.set_number(1, parent, end - 1);
+        Ok(true)
     }
 
     fn with_room(&self, level: &LevelStorage, parent: u64, place: Place) -> Result<Option<Spread>, StorageError> {

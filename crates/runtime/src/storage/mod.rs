@@ -37,13 +37,14 @@ mod unordered;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use lacunar_formats::{Family, Format, IndexWidth, LevelKind, Part};
+use lacunar_formats::{Family, Format, IndexWidth, LevelKind, Part, Schema};
 
 use crate::array::{Array, Plain};
 use crate::buffer::{Buffer, Indices, Number, with_indices};
 use crate::dispatch::with_width;
 use crate::error::{AllocError, StorageError};
 use crate::keys::Entries;
+use crate::nodes::{Kept, Payload, Put};
 use crate::parallel;
 
 pub use bounds::{Bounds, Offsets};
@@ -168,17 +169,34 @@ pub trait LevelArrays: Sync {
         found
     }
 
-    /// Stores a coordinate under a parent position where it is not stored yet, and gives its position; `None` if there is no room.
-    /// `moved` is told which values go to which position and those behind it, in an order in which none is lost. The arrays
-    /// have been checked, and are owned.
+    /// Stores a coordinate under a parent position, if there is room. `payload` is what lies at positions, and moves with them. The
+    /// arrays have been checked, and are owned; unless a kind says otherwise, the coordinate is not stored yet.
+    ///
+    /// # Errors
+    /// Positions are too many, or memory is refused; nothing has been changed.
     fn put(
         &self,
         _level: &mut LevelStorage,
         _parent: u64,
         _coordinate: u64,
-        _moved: &mut dyn FnMut(Range<u64>, u64),
-    ) -> Option<u64> {
-        None
+        _payload: Payload<'_>,
+    ) -> Result<Put, StorageError> {
+        Ok(Put::Nowhere)
+    }
+
+    /// Removes a coordinate that is stored under a parent position; whether it could be, in place. What else holds is as for
+    /// [`LevelArrays::put`].
+    ///
+    /// # Errors
+    /// Memory is refused; nothing has been changed.
+    fn remove(
+        &self,
+        _level: &mut LevelStorage,
+        _parent: u64,
+        _coordinate: u64,
+        _payload: Payload<'_>,
+    ) -> Result<bool, StorageError> {
+        Ok(false)
     }
 
     /// The same level with room for another coordinate under a parent position, and for more under others; `None` for kinds
@@ -254,6 +272,8 @@ pub struct LevelStorage {
     size: u64,
     /// In the order of the kind's parts.
     arrays: Vec<Buffer>,
+    /// What updates of a level of nodes keep.
+    kept: Kept,
 }
 
 impl LevelStorage {
@@ -261,7 +281,7 @@ impl LevelStorage {
     pub fn new(kind: LevelKind, size: u64, arrays: Vec<Buffer>) -> LevelStorage {
         // The arrays of these are all there is to them: wherever they come from, they are the same.
         let size = if [LevelKind::COMPRESSED, LevelKind::SINGLETON].contains(&kind) { 0 } else { size };
-        LevelStorage { kind, size, arrays }
+        LevelStorage { kind, size, arrays, kept: Kept::default() }
     }
 
     /// A dense level of `size` coordinates.
@@ -370,6 +390,29 @@ impl LevelStorage {
         self.arrays.iter_mut().try_for_each(Buffer::make_owned)
     }
 
+    /// The arrays of a level of nodes for changes, the roots and the words of nodes, and what updates keep; nothing of other levels.
+    pub(crate) fn nodes_mut(&mut self) -> Option<(&'static Schema, &mut Buffer, &mut Buffer, &mut Kept)> {
+        let schema = self.kind.schema()?;
+        match self.arrays.as_mut_slice() {
+            [roots, nodes] => Some((schema, roots, nodes, &mut self.kept)),
+            _ => None,
+        }
+    }
+
+    /// A level that uses the same arrays, until one of the two is written to.
+    ///
+    /// # Errors
+    /// Memory is refused, for arrays that are lent.
+    pub(crate) fn share(&mut self) -> Result<LevelStorage, AllocError> {
+        let arrays = self.arrays.iter_mut().map(Buffer::share).collect::<Result<_, _>>()?;
+        Ok(LevelStorage { arrays, kept: self.kept.clone(), ..*self })
+    }
+
+    /// Says that the dimension has another size, which the kind's arrays do not depend on.
+    pub(crate) fn resize(&mut self, size: u64) {
+        *self = LevelStorage { kept: std::mem::take(&mut self.kept), ..LevelStorage::new(self.kind, size, std::mem::take(&mut self.arrays)) };
+    }
+
     /// How many positions the level has under `parents` positions; `None` if that overflows.
     pub fn positions(&self, parents: u64) -> Option<u64> {
         self.operations().positions(self, parents)
@@ -383,10 +426,10 @@ impl LevelStorage {
         self,
         mut change: impl FnMut(&'static str, Buffer) -> Result<Buffer, E>,
     ) -> Result<LevelStorage, E> {
-        let LevelStorage { kind, size, arrays } = self;
+        let LevelStorage { kind, size, arrays, .. } = self;
         let names = kind.info().parts.iter().map(|part| part.name);
         let arrays = names.zip(arrays).map(|(name, array)| change(name, array)).collect::<Result<_, E>>()?;
-        Ok(LevelStorage { kind, size, arrays })
+        Ok(LevelStorage { kind, size, arrays, kept: Kept::default() })
     }
 
     /// A second level of the same content.
@@ -395,7 +438,7 @@ impl LevelStorage {
     /// The system refused the memory.
     pub fn try_clone(&self) -> Result<LevelStorage, AllocError> {
         let arrays = self.arrays.iter().map(Buffer::try_clone).collect::<Result<_, _>>()?;
-        Ok(LevelStorage { arrays, ..*self })
+        Ok(LevelStorage { arrays, kept: self.kept.clone(), ..*self })
     }
 
     /// Packs one plain level of sorted, distinct entries. `parents` says which entries each parent position covers; the

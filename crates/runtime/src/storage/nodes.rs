@@ -10,7 +10,7 @@ use lacunar_formats::LevelKind;
 
 use super::{LevelArrays, LevelStorage, Place, Segments, Spread};
 use crate::error::StorageError;
-use crate::nodes::{self, View};
+use crate::nodes::{self, Payload, Put, View};
 
 /// Levels of nodes.
 pub(super) struct Nodes;
@@ -50,5 +50,26 @@ impl LevelArrays for Nodes {
 
     fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
         nodes::find(View::of(level)?, parent, coordinate)
+    }
+
+    /// The coordinate may be stored: then this finds it.
+    fn put(
+        &self,
+        level: &mut LevelStorage,
+        parent: u64,
+        coordinate: u64,
+        payload: Payload<'_>,
+    ) -> Result<Put, StorageError> {
+        nodes::put(level, parent, coordinate, payload)
+    }
+
+    fn remove(
+        &self,
+        level: &mut LevelStorage,
+        parent: u64,
+        coordinate: u64,
+        payload: Payload<'_>,
+    ) -> Result<bool, StorageError> {
+        nodes::remove(level, parent, coordinate, payload)
     }
 }

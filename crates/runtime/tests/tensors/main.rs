@@ -18,3 +18,4 @@ mod storage_outside;
 mod storage_roundtrip;
 mod storage_spread;
 mod storage_walk;
+mod updates;

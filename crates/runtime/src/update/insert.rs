@@ -3,7 +3,8 @@
 //! If the outer levels have the coordinates already and the innermost one has room, the arrays stay where they are: a
 //! loose level moves coordinates up to the next unused place, a hashed one takes a free place of the table. If there is
 //! no room, the innermost level is made anew with more of it, so that n entries take about n steps and a few copies.
-//! Other formats are made anew for each entry, in time that goes with all they store.
+//! Levels of nodes take coordinates wherever they are, above others and dense levels, too ([`crate::nodes`]). Other
+//! formats are made anew for each entry, in time that goes with all they store.
 //!
 //! ```text
 //! dense, loose:   pos 0     3   5     insert (0, 1) 9:   pos 0     3   5
@@ -11,14 +12,14 @@
 //!              values 5 6 . 7 .                       values 5 9 6 7 .
 //! ```
 
-use lacunar_formats::Format;
+use lacunar_formats::{Format, LevelKind};
 
-use crate::buffer::Buffer;
+use super::{exchange, is_updated_in_place, payload_of};
 use crate::coo::Coo;
-use crate::dispatch::with_word;
 use crate::error::StorageError;
+use crate::nodes::{Payload, Put};
 use crate::spread::gather;
-use crate::storage::{LevelStorage, Place, Places, Spread};
+use crate::storage::{Place, Places, Spread};
 use crate::tensor::Tensor;
 use crate::values::Element;
 
@@ -39,18 +40,7 @@ impl Tensor {
     /// assert!(rows.insert(&[3, 0], 1.0).is_err());
     /// ```
     pub fn insert<T: Element>(&mut self, coordinates: &[u64], value: T) -> Result<Option<T>, StorageError> {
-        if coordinates.len() != self.order() {
-            let (format, levels, order) = (self.format().clone(), self.order(), coordinates.len());
-            return Err(StorageError::Order { format, levels, order });
-        }
-        let outside = |&(_, (coordinate, size)): &(usize, (&u64, &u64))| coordinate >= size;
-        if let Some((dimension, (&coordinate, &size))) = coordinates.iter().zip(self.dims()).enumerate().find(outside) {
-            return Err(StorageError::OutOfRange { dimension, entry: 0, coordinate, size });
-        }
-        if self.dtype() != T::DTYPE {
-            let expected = self.dtype().to_string();
-            return Err(StorageError::Type { what: "the value".to_string(), found: T::DTYPE, expected });
-        }
+        self.check_entry(coordinates, T::DTYPE)?;
         match self.insert_in_place(coordinates, value)? {
             Some(before) => Ok(before),
             None => self.insert_anew(coordinates, value),
@@ -58,45 +48,102 @@ impl Tensor {
     }
 
     /// The same if the tensor need not be made anew; `None` if it must.
-    fn insert_in_place<T: Element>(
+    pub(super) fn insert_in_place<T: Element>(
         &mut self,
         coordinates: &[u64],
         value: T,
     ) -> Result<Option<Option<T>>, StorageError> {
-        let (dims, format, levels, values) = self.parts_mut();
-        let told = format.levels().iter().all(|level| level.unique && !level.properties().shared);
-        if format.map().is_some() || !told {
+        match self.store(coordinates)? {
+            Some(Put::Before(position)) => Ok(Some(exchange(self.parts_mut().3, position, value)?)),
+            Some(Put::Now(position)) => {
+                exchange(self.parts_mut().3, position, value)?;
+                Ok(Some(None))
+            }
+            Some(Put::Nowhere) | None => Ok(None),
+        }
+    }
+
+    /// Stores coordinates, and gives the position of their value; `None` if the tensor has to be made anew for it.
+    pub(super) fn store(&mut self, coordinates: &[u64]) -> Result<Option<Put>, StorageError> {
+        if !is_updated_in_place(self.format()) {
             return Ok(None);
         }
-        let coordinate = |level: usize| coordinates[format.mode_order()[level]];
         let mut at = 0;
-        let Some((last, outer)) = levels.split_last_mut() else { return Ok(Some(exchange(values, at, value)?)) };
-        for (level, storage) in outer.iter().enumerate() {
-            match storage.operations().find(storage, at, coordinate(level)) {
-                Some(position) => at = position,
-                None => return Ok(None),
+        for level in 0..self.levels().len() {
+            let own = coordinates[self.format().mode_order()[level]];
+            // Levels of nodes find what is there when they are put into.
+            let moves = self.moves(level);
+            let storage = &self.levels()[level];
+            if storage.kind().schema().is_none() || !moves {
+                match storage.operations().find(storage, at, own) {
+                    Some(position) => {
+                        at = position;
+                        continue;
+                    }
+                    None if !moves => return Ok(None),
+                    None => {}
+                }
+            }
+            at = match self.put(level, at, own)? {
+                Put::Before(position) => position,
+                Put::Now(position) => return self.store_below(level, (at, position), coordinates),
+                Put::Nowhere => return Ok(None),
+            };
+        }
+        Ok(Some(Put::Before(at)))
+    }
+
+    /// Goes on below a new position of a level, under a parent position.
+    fn store_below(
+        &mut self,
+        level: usize,
+        (parent, position): (u64, u64),
+        coordinates: &[u64],
+    ) -> Result<Option<Put>, StorageError> {
+        let mut at = position;
+        for below in level + 1..self.levels().len() {
+            let own = coordinates[self.format().mode_order()[below]];
+            let storage = &self.levels()[below];
+            if storage.kind() == LevelKind::DENSE {
+                at = at * storage.size() + own;
+                continue;
+            }
+            match self.put(below, at, own) {
+                Ok(Put::Before(position) | Put::Now(position)) => at = position,
+                failed => {
+                    // What is above goes again: levels of nodes do not fail in that.
+                    let own = coordinates[self.format().mode_order()[level]];
+                    self.take_out(level, parent, own)?;
+                    return failed.map(|_| None);
+                }
             }
         }
-        let own = coordinate(outer.len());
-        if let Some(position) = last.operations().find(last, at, own) {
-            return Ok(Some(exchange(values, position, value)?));
+        Ok(Some(Put::Now(at)))
+    }
+
+    /// Puts a coordinate into a level, or makes the level anew with more room for it.
+    fn put(&mut self, level: usize, parent: u64, coordinate: u64) -> Result<Put, StorageError> {
+        self.own(level)?;
+        let fill = self.fill();
+        let (dims, format, levels, values) = self.parts_mut();
+        let (own, below) = levels.split_at_mut(level + 1);
+        let Some(storage) = own.last_mut() else { return Ok(Put::Nowhere) };
+        let operations = storage.operations();
+        let Some(payload) = payload_of(below, values, fill) else { return Ok(Put::Nowhere) };
+        match operations.put(storage, parent, coordinate, payload)? {
+            Put::Nowhere if below.is_empty() => {}
+            stored => return Ok(stored),
         }
-        last.make_owned()?;
-        values.make_owned()?;
-        if let Some(position) = put(last, values, at, own)? {
-            exchange(values, position, value)?;
-            return Ok(Some(None));
-        }
-        let place = Place { format, dims, level: outer.len() };
-        let Some(Spread { level, places }) = last.operations().with_room(last, at, place)? else { return Ok(None) };
+        let place = Place { format, dims, level };
+        let Some(Spread { level: wider, places }) = operations.with_room(storage, parent, place)? else {
+            return Ok(Put::Nowhere);
+        };
         let moved = match places {
             Places::Same(_) => values.try_clone()?,
             Places::Listed(places) => gather(values, &places)?,
         };
-        (*last, *values) = (level, moved);
-        let Some(position) = put(last, values, at, own)? else { return Ok(None) };
-        exchange(values, position, value)?;
-        Ok(Some(None))
+        (*storage, *values) = (wider, moved);
+        operations.put(storage, parent, coordinate, Payload::values(values, 1, &[]))
     }
 
     /// The same by way of a list.
@@ -122,29 +169,6 @@ fn append<T: Element>(list: &mut Coo, coordinates: &[u64], value: T) {
     if let Some(values) = T::unwrap_mut(&mut list.values) {
         values.push(value);
     }
-}
-
-/// Puts a value in the place of another of its type, which it gives.
-fn exchange<T: Element>(values: &mut Buffer, at: u64, value: T) -> Result<Option<T>, StorageError> {
-    values.make_owned()?;
-    let place = values.as_mut_slice::<T>().and_then(|values| values.get_mut(usize::try_from(at).ok()?));
-    Ok(place.map(|place| std::mem::replace(place, value)))
-}
-
-/// Puts a coordinate into a level, where there is room, and moves values with theirs. Both are owned.
-fn put(
-    level: &mut LevelStorage,
-    values: &mut Buffer,
-    parent: u64,
-    coordinate: u64,
-) -> Result<Option<u64>, StorageError> {
-    let operations = level.operations();
-    Ok(with_word!(values.dtype(), V => {
-        let words = values.as_words_mut::<V>().unwrap_or_default();
-        operations.put(level, parent, coordinate, &mut |from, to| {
-            words.copy_within(from.start as usize..from.end as usize, to as usize);
-        })
-    }))
 }
 
 #[cfg(test)]
@@ -191,6 +215,12 @@ mod tests {
             "dia",
             "ell",
             "sell(2,4)",
+            "{bst}s",
+            "{btree<3>}{blist<2>}",
+            "s{ctree}",
+            "{list}d",
+            "d{rbtree}:1,0",
+            "d{blist_unsorted<3>}",
         ];
         for format in formats {
             let (mut rng, mut expected) = (SplitMix(7), BTreeMap::new());

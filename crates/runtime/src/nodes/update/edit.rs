@@ -1,0 +1,285 @@
+//! Nodes that are changed: their words, the memory for more of them, and the references between them.
+//!
+//! An [`Editor`] works at one subtensor. Every change is one of a node's *items* (`items.rs`): a node is read into a list of elements and
+//! children in the order of the schema, the list is changed, and it is written into nodes that it fits, as the fields, their bounds and
+//! `nonempty` say. So nothing here knows a list from a tree: a block that is full is a list of items that does not fit, and
+//! what becomes of it (`insert.rs`, `split.rs`, `remove.rs`, `merge.rs`) is decided by where its parts do.
+//!
+//! On entry: a level that has been checked, whose arrays are owned. Memory for a change is taken before the first word is written
+//! ([`Editor::reserve`]); so a change that fails leaves everything as it was.
+
+use lacunar_formats::schema::{Field, FieldKind, Node, Schema, Target};
+
+use super::free::{Kept, LONG, Shape};
+use super::items::Item;
+use super::payload::{Payload, reserve};
+use super::cells::Cell;
+use crate::buffer::Buffer;
+use crate::error::StorageError;
+use crate::nodes::{View, holder_word};
+
+/// A node on the way from the root to an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Visit {
+    /// Its first word.
+    pub base: u32,
+    /// Its type.
+    pub ty: u32,
+    /// The word that refers to it: in array `root` for the first node, in `node` for the others.
+    pub link: u32,
+}
+
+impl Visit {
+    /// The type, as an index.
+    pub fn ty(self) -> usize {
+        self.ty as usize
+    }
+}
+
+/// A reference to a node, or the place of one that is null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    /// The word.
+    pub at: u32,
+    /// What it may refer to.
+    pub to: Target,
+    /// The type and the handle of the node that has it; none for array `root`.
+    pub holder: Option<(usize, u32)>,
+}
+
+/// The nodes of one subtensor, for changes.
+pub(crate) struct Editor<'a> {
+    pub schema: &'static Schema,
+    pub node: &'a mut Buffer,
+    pub root: &'a mut Buffer,
+    pub kept: &'a mut Kept,
+    pub payload: Payload<'a>,
+    /// The parent position.
+    pub parent: u32,
+    /// The nodes from the root on to the one that is changed.
+    pub path: Vec<Visit>,
+    /// Where the new element was put.
+    pub landed: Option<u32>,
+}
+
+impl Editor<'_> {
+    /// The level as it is.
+    pub fn view(&self) -> View<'_> {
+        let root = self.root.as_slice().unwrap_or_default();
+        View { schema: self.schema, root, node: self.node.as_slice().unwrap_or_default() }
+    }
+
+    /// A word; 0 outside.
+    pub fn word(&self, at: u64) -> u32 {
+        self.view().word(at)
+    }
+
+    /// The room of a node's arrays without a bound.
+    pub fn room(&self, base: u32, ty: usize) -> u32 {
+        self.view().room_of(base, ty)
+    }
+
+    /// The position of the first element of a node.
+    pub fn slot(&self, base: u32, ty: usize) -> u64 {
+        self.view().slot_of(base, ty)
+    }
+
+    /// The handle of a node.
+    pub fn handle(&self, base: u32, ty: usize) -> u32 {
+        self.view().handle(base, ty)
+    }
+
+    /// A node as the holder of others.
+    pub fn holder(&self, visit: Visit) -> Option<(usize, u32)> {
+        Some((visit.ty(), self.handle(visit.base, visit.ty())))
+    }
+
+    /// The node that a handle refers to.
+    pub fn follow(&self, handle: u32, to: Target) -> Option<(u32, usize)> {
+        self.view().follow(handle, to)
+    }
+
+    /// The handle that a reference has.
+    pub fn referred(&self, link: Link) -> u32 {
+        self.view().referred(link)
+    }
+
+    /// How many items an array of a node has room for.
+    pub fn capacity(&self, ty: usize, field: &Field, room: u32) -> u32 {
+        self.view().capacity(ty, field, room)
+    }
+
+    /// The items of a node.
+    pub fn read(&self, base: u32, ty: usize) -> Vec<Item> {
+        self.view().read(base, ty)
+    }
+
+    /// Calls `each` with the places for items of a node, until it says that this is enough.
+    pub fn cells(&self, base: u32, ty: usize, each: &mut dyn FnMut(Cell) -> bool) {
+        self.view().cells(base, ty, each);
+    }
+
+    /// Writes a word.
+    pub fn set(&mut self, at: u64, word: u32) {
+        let words = self.node.as_mut_slice::<u32>().unwrap_or_default();
+        if let Some(slot) = words.get_mut(at as usize) {
+            *slot = word;
+        }
+    }
+
+    /// What is known of a type.
+    pub fn shape(&self, ty: usize) -> &Shape {
+        &self.kept.shapes[ty]
+    }
+
+    /// The reference to the root node.
+    pub fn root_link(&self) -> Link {
+        Link { at: self.parent, to: self.schema.entry(), holder: None }
+    }
+
+    /// The reference to a node of the path.
+    pub fn link_of(&self, level: usize) -> Link {
+        let Some(above) = level.checked_sub(1).and_then(|above| self.path.get(above)) else { return self.root_link() };
+        let at = self.path[level].link;
+        let (node, room) = (&self.schema.nodes()[above.ty()], self.room(above.base, above.ty()));
+        let has = |field: &&Field| match field.kind {
+            FieldKind::Child { .. } => {
+                let first = u64::from(above.base) + field.word(room, 0);
+                let len = match field.array() {
+                    None => 1,
+                    Some(_) => self.capacity(above.ty(), field, room),
+                };
+                (first..first + u64::from(len)).contains(&u64::from(at))
+            }
+            _ => false,
+        };
+        let to = node.fields.iter().find(has).map(|field| match field.kind {
+            FieldKind::Child { to, .. } => to,
+            _ => self.schema.entry(),
+        });
+        Link { at, to: to.unwrap_or(self.schema.entry()), holder: self.holder(*above) }
+    }
+
+    /// Lets a reference refer to a node, and the node to its holder.
+    pub fn connect(&mut self, link: Link, base: u32, ty: usize) {
+        let handle = self.handle(base, ty);
+        if link.holder.is_none() {
+            if let Some(root) = self.root.as_mut_slice::<u32>().and_then(|root| root.get_mut(link.at as usize)) {
+                *root = handle;
+            }
+        } else {
+            self.set(u64::from(link.at), handle);
+        }
+        self.set_holder(base, ty, link.holder);
+    }
+
+    /// Makes a reference null.
+    pub fn disconnect(&mut self, link: Link) {
+        if link.holder.is_none() {
+            if let Some(root) = self.root.as_mut_slice::<u32>().and_then(|root| root.get_mut(link.at as usize)) {
+                *root = 0;
+            }
+        } else {
+            self.set(u64::from(link.at), 0);
+        }
+    }
+
+    /// Writes the reference of a node to its holder, if its type has one.
+    pub fn set_holder(&mut self, base: u32, ty: usize, holder: Option<(usize, u32)>) {
+        let schema = self.schema;
+        let node = &schema.nodes()[ty];
+        if let Some(field) = node.parent() {
+            self.set(u64::from(base) + u64::from(field.offset), holder_word(schema, node, holder));
+        }
+    }
+
+    /// Makes room for so many nodes with so much room in their arrays: then [`Editor::make`] does not fail.
+    ///
+    /// # Errors
+    /// Handles or positions do not fit into 32 bits, or memory is refused.
+    pub fn reserve(&mut self, nodes: u64, room: u32) -> Result<(), StorageError> {
+        let most = |of: &dyn Fn(&Node) -> u64| self.schema.nodes().iter().map(of).max().unwrap_or(0);
+        let words = nodes * most(&|node| node.words(if node.layout.room.is_some() { room } else { 0 }));
+        let slots = nodes * most(&|node| node.slots(if node.layout.room.is_some() { room } else { 0 }));
+        let wide = |what: &str| StorageError::Width { what: what.to_string(), width: 32 };
+        if self.node.len() as u64 + words > u64::from(u32::MAX) {
+            return Err(wide("a handle of a node"));
+        }
+        if self.payload.positions() + slots > u64::from(u32::MAX) {
+            return Err(wide("a position of a level of nodes"));
+        }
+        reserve(self.node, words.max(u64::from(self.schema.align())))?;
+        self.payload.reserve(slots)?;
+        Ok(())
+    }
+
+    /// A node of a type with room for so many items in arrays without a bound; its words are 0, but for those of positions and
+    /// room.
+    ///
+    /// # Errors
+    /// Memory is refused; none that has been [reserved](Editor::reserve).
+    pub fn make(&mut self, ty: usize, items: u32) -> Result<u32, StorageError> {
+        let schema = self.schema;
+        let (described, align) = (&schema.nodes()[ty], u64::from(schema.align()));
+        let room = match described.layout.room {
+            Some(_) => items.next_power_of_two().max(LEAST_ROOM),
+            None => 0,
+        };
+        if let Some(base) = self.kept.take(ty, room) {
+            let (room, slot) = (self.room(base, ty), self.slot(base, ty));
+            self.clear(base, ty, room, slot);
+            return Ok(base);
+        }
+        let base = (self.node.len() as u64).max(align).next_multiple_of(align);
+        let slot = self.payload.positions();
+        self.node.resize(base + described.words(room))?;
+        self.payload.grow(slot + described.slots(room))?;
+        let positions = self.payload.positions();
+        self.set(Schema::POSITIONS as u64, positions as u32);
+        self.clear(base as u32, ty, room, slot);
+        Ok(base as u32)
+    }
+
+    /// Clears a node's words.
+    fn clear(&mut self, base: u32, ty: usize, room: u32, slot: u64) {
+        let schema = self.schema;
+        let (described, first) = (&schema.nodes()[ty], u64::from(base));
+        let words = first as usize..(first + described.words(room)) as usize;
+        if let Some(words) = self.node.as_mut_slice::<u32>().and_then(|all| all.get_mut(words)) {
+            words.fill(0);
+        }
+        if let Some(word) = described.layout.slot {
+            self.set(first + u64::from(word), slot as u32);
+        }
+        if let Some(word) = described.layout.room {
+            self.set(first + u64::from(word), room);
+        }
+    }
+
+    /// Gives a node up, whose elements are elsewhere or gone.
+    pub fn discard(&mut self, base: u32, ty: usize) {
+        let room = self.room(base, ty);
+        if self.payload.is_cleared() {
+            let slot = self.slot(base, ty);
+            (slot..slot + self.schema.nodes()[ty].slots(room)).for_each(|position| self.payload.vacate(position));
+        }
+        self.kept.give(ty, room, base);
+    }
+
+    /// The most items that arrays without a bound have room for, of nodes on the path.
+    pub fn longest(&self) -> u32 {
+        let rooms = self.path.iter().rev().take(NEAR).map(|visit| self.room(visit.base, visit.ty()));
+        rooms.max().unwrap_or(0).max(LONG)
+    }
+
+    /// The depth of the last node of the path.
+    pub fn depth(&self) -> usize {
+        self.path.iter().filter(|visit| !self.shape(visit.ty()).is_linear).count()
+    }
+}
+
+/// The least room of an array without a bound that grows.
+const LEAST_ROOM: u32 = 4;
+
+/// How many nodes of a path may be changed by one element in chains.
+const NEAR: usize = 64;

@@ -1,0 +1,127 @@
+//! Nodes that are not used any more, and what is known of the types of a schema.
+//!
+//! A node that is freed keeps its positions and its room: so it can be the next one of its type. Nodes without arrays that have no bound
+//! are all alike; others are sorted by the logarithm of their room. Nothing is merged: what updates leave unused, [`Tensor::compact`]
+//! gives back.
+//!
+//! [`Tensor::compact`]: crate::Tensor::compact
+
+use lacunar_formats::schema::{Extent, FieldKind, Schema, Step};
+
+/// How many items an array without a bound gets before its node is split, if it can be.
+pub(crate) const LONG: u32 = 128;
+
+/// How many items an array without a bound gets, if its schema says how many conversions give it.
+pub(crate) fn usual(about: Option<u32>) -> u32 {
+    about.map_or(LONG, |about| about.saturating_mul(2).max(2))
+}
+
+/// What updates keep of a level between two of them.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// By type of nodes.
+    pub shapes: Vec<Shape>,
+    /// By type and class of room, the first words of free nodes.
+    free: Vec<Vec<u32>>,
+    /// The way to the last element, whose memory is used again.
+    pub path: Vec<super::edit::Visit>,
+}
+
+impl Clone for Kept {
+    fn clone(&self) -> Kept {
+        Kept { shapes: self.shapes.clone(), free: self.free.clone(), path: Vec::new() }
+    }
+}
+
+/// Tensors are the same whatever they could use again.
+impl PartialEq for Kept {
+    fn eq(&self, _: &Kept) -> bool {
+        true
+    }
+}
+
+/// Classes of room: one for each bit of a number.
+const CLASSES: usize = 33;
+
+impl Kept {
+    /// Prepares for the types of a schema, if that is not done.
+    pub fn prepare(&mut self, schema: &Schema) {
+        if self.shapes.is_empty() {
+            self.shapes = (0..schema.nodes().len()).map(|ty| Shape::of(schema, ty)).collect();
+            self.free = vec![Vec::new(); self.shapes.len() * CLASSES];
+        }
+    }
+
+    /// A free node of a type with so much room, or more.
+    pub fn take(&mut self, ty: usize, room: u32) -> Option<u32> {
+        let class = if room == 0 { 0 } else { (u32::BITS - (room - 1).leading_zeros()) as usize + 1 };
+        self.free.get_mut(ty * CLASSES + class)?.pop()
+    }
+
+    /// Keeps a node that is free.
+    pub fn give(&mut self, ty: usize, room: u32, base: u32) {
+        let class = (u32::BITS - room.leading_zeros()) as usize;
+        if let Some(list) = self.free.get_mut(ty * CLASSES + class) {
+            list.push(base);
+        }
+    }
+}
+
+/// What follows from the fields of a node type.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    /// There is one child at most, which is the last step: a chain of such nodes has no depth.
+    pub is_linear: bool,
+    /// There is an array of children: nodes grow and split, and so all leaves have the same depth.
+    pub is_wide: bool,
+    /// There are no children.
+    pub is_leaf: bool,
+    /// The fields of the first and the last child, which may be absent, of a type with these two alone, around all elements.
+    pub binary: Option<(usize, usize)>,
+    /// The field of the last step, if it is a child that may be absent.
+    pub last: Option<usize>,
+    /// The field of the first step, if it is a child that may be absent.
+    pub first: Option<usize>,
+    /// The field of elements, all used, that alone are a step, and the field of its length.
+    pub block: Option<(usize, usize)>,
+}
+
+impl Shape {
+    fn of(schema: &Schema, ty: usize) -> Shape {
+        let node = &schema.nodes()[ty];
+        let children: Vec<usize> = node.children().map(|(number, _)| number).collect();
+        let is_wide = children.iter().any(|child| node.fields[*child].array().is_some());
+        let absent = |step: Option<&Step>| match step {
+            Some(Step::One(field)) if children.contains(field) && !node.fields[*field].is_nonempty() => Some(*field),
+            _ => None,
+        };
+        let (first, last) = (absent(node.seq.first()), absent(node.seq.last()));
+        let target = |field: usize| match node.fields[field].kind {
+            FieldKind::Child { to, .. } => Some(to),
+            _ => None,
+        };
+        let binary = match (first, last) {
+            (Some(first), Some(last)) if first != last && children.len() == 2 && !is_wide => {
+                let has_elems = node.elems().any(|(_, field)| field.is_nonempty());
+                (has_elems && target(first) == target(last)).then_some((first, last))
+            }
+            _ => None,
+        };
+        let block = node.seq.iter().find_map(|step| match step {
+            Step::Together(fields) => match fields.as_slice() {
+                [field] => match node.fields[*field].kind {
+                    FieldKind::Elem { array: Some(Extent::Size(size)), nonempty: true } => {
+                        let users = node.fields.iter().filter(|other| other.array() == node.fields[*field].array());
+                        (users.count() == 1).then_some((*field, size))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            },
+            Step::One(_) => None,
+        });
+        let at_end = |child: &usize| matches!(node.seq.last(), Some(Step::One(field)) if field == child);
+        let is_linear = children.len() <= 1 && !is_wide && children.iter().all(at_end);
+        Shape { is_linear, is_wide, is_leaf: children.is_empty(), binary, last, first, block }
+    }
+}

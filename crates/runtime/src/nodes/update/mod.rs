@@ -1,0 +1,91 @@
+//! Updates of levels of nodes: elements that are put in and taken out, one after the other.
+//!
+//! ```text
+//! locate.rs     the way to a coordinate               insert.rs      a new element: where it fits, and how nodes give way
+//! items.rs      what a node holds, and what fits it   split.rs       nodes that are split around a separator
+//! cells.rs      the places for items in nodes         rebalance.rs   binary trees that are balanced again
+//! edit.rs       words, memory and references          remove.rs      an element that goes
+//! payload.rs    what lies at positions                join.rs        nodes that have too few elements
+//! free.rs       nodes that are not used any more
+//! ```
+
+mod cells;
+mod edit;
+mod free;
+mod insert;
+mod items;
+mod join;
+mod locate;
+mod payload;
+mod rebalance;
+mod remove;
+mod split;
+#[cfg(test)]
+mod tests;
+
+use crate::error::StorageError;
+use crate::storage::LevelStorage;
+use edit::Editor;
+use remove::Removed;
+
+pub use insert::Put;
+pub(crate) use free::Kept;
+pub use payload::Payload;
+
+use super::View;
+
+/// Works at the nodes under a parent position.
+fn edit<R>(level: &mut LevelStorage, parent: u64, payload: Payload<'_>, work: impl FnOnce(&mut Editor) -> R) -> Option<R> {
+    let (schema, root, node, kept) = level.nodes_mut()?;
+    kept.prepare(schema);
+    let path = std::mem::take(&mut kept.path);
+    let parent = u32::try_from(parent).ok()?;
+    let mut editor = Editor { schema, node, root, kept, payload, parent, path, landed: None };
+    let result = work(&mut editor);
+    let path = editor.path;
+    if path.capacity() <= KEPT_PATH {
+        editor.kept.path = path;
+    }
+    Some(result)
+}
+
+/// Longer paths than this are not kept for the next update.
+const KEPT_PATH: usize = 1 << 12;
+
+/// The position of a coordinate under a parent position.
+pub(crate) fn find(view: View, parent: u64, coordinate: u64) -> Option<u64> {
+    let mut path = Vec::new();
+    match view.locate(u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?, &mut path) {
+        locate::Located::Found { position, .. } => Some(u64::from(position)),
+        locate::Located::Gap { .. } => None,
+    }
+}
+
+/// Stores a coordinate under a parent position, if it is not there.
+///
+/// # Errors
+/// Handles or positions are too many, or memory is refused; nothing has been changed.
+pub(crate) fn put(
+    level: &mut LevelStorage,
+    parent: u64,
+    coordinate: u64,
+    payload: Payload<'_>,
+) -> Result<Put, StorageError> {
+    let Ok(coordinate) = u32::try_from(coordinate) else { return Ok(Put::Nowhere) };
+    edit(level, parent, payload, |editor| editor.insert(coordinate)).unwrap_or(Ok(Put::Nowhere))
+}
+
+/// Removes a coordinate under a parent position; false if that cannot be done in place.
+///
+/// # Errors
+/// Memory is refused; nothing has been changed.
+pub(crate) fn remove(
+    level: &mut LevelStorage,
+    parent: u64,
+    coordinate: u64,
+    payload: Payload<'_>,
+) -> Result<bool, StorageError> {
+    let Ok(coordinate) = u32::try_from(coordinate) else { return Ok(true) };
+    let removed = edit(level, parent, payload, |editor| editor.remove(coordinate)).unwrap_or(Ok(Removed::Stuck))?;
+    Ok(removed != Removed::Stuck)
+}

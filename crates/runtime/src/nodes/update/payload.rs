@@ -1,0 +1,140 @@
+//! What lies at the positions of a level: values, or the subtensors of the level below.
+//!
+//! A position of the innermost level has a value. Under dense levels it has as many as these have places, one behind the other; above a
+//! level of nodes it has the handle of the subtensor's root node. So it is always the same number of elements of one array, and an
+//! element of a level moves with a copy of these:
+//!
+//! ```text
+//! {bst} over dense of 3    position p: values[3 p .. 3 p + 3]
+//! {bst}{btree}             position p: root[p] of the btree level
+//! ```
+//!
+//! Elements that have no place for a while are *held* in an array beside, in which number 0 is that of a new element.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use crate::buffer::Buffer;
+use crate::error::AllocError;
+
+/// The number of the new element among those that are held.
+pub(crate) const FRESH: u32 = 0;
+
+/// The array that goes with the positions of a level.
+pub struct Payload<'a> {
+    buffer: &'a mut Buffer,
+    /// How many elements a position has.
+    stride: usize,
+    /// The same in bytes.
+    bytes: usize,
+    /// Places that are not used have to be 0: they are handles, which a check follows.
+    is_cleared: bool,
+    held: Vec<MaybeUninit<u8>>,
+}
+
+impl<'a> Payload<'a> {
+    /// The values at positions, so many at each; a new one begins as `fresh`, of as many bytes or none.
+    pub fn values(buffer: &'a mut Buffer, stride: usize, fresh: &[u8]) -> Payload<'a> {
+        let bytes = stride * buffer.dtype().size();
+        let mut held: Vec<_> = fresh.iter().copied().map(MaybeUninit::new).collect();
+        held.resize(bytes, MaybeUninit::new(0));
+        Payload { buffer, stride, bytes, is_cleared: false, held }
+    }
+
+    /// The handles at positions, so many at each; a new one has none.
+    pub fn roots(buffer: &'a mut Buffer, stride: usize) -> Payload<'a> {
+        Payload { is_cleared: true, ..Payload::values(buffer, stride, &[]) }
+    }
+
+    /// The number of positions.
+    pub fn positions(&self) -> u64 {
+        (self.buffer.len() / self.stride.max(1)) as u64
+    }
+
+    /// Makes room for so many more positions without a change to those that are there.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn reserve(&mut self, more: u64) -> Result<(), AllocError> {
+        reserve(self.buffer, more.saturating_mul(self.stride as u64))
+    }
+
+    /// Makes positions, with zeros.
+    ///
+    /// # Errors
+    /// The system refused the memory; none if there is room.
+    pub fn grow(&mut self, positions: u64) -> Result<(), AllocError> {
+        self.buffer.resize(positions.saturating_mul(self.stride as u64))
+    }
+
+    fn range(&self, positions: Range<u64>) -> Range<usize> {
+        positions.start as usize * self.bytes..positions.end as usize * self.bytes
+    }
+
+    /// Copies a range of positions to a place and those behind it.
+    pub fn shift(&mut self, from: Range<u64>, to: u64) {
+        let (from, to) = (self.range(from), to as usize * self.bytes);
+        let bytes = self.buffer.bytes_mut();
+        if bytes.len() >= from.end.max(to + (from.end - from.start)) {
+            bytes.copy_within(from, to);
+        }
+    }
+
+    /// Takes what is at a position beside; its number there.
+    pub fn hold(&mut self, position: u64) -> u32 {
+        // Without values, any number but that of the new element.
+        let number = self.held.len().checked_div(self.bytes).unwrap_or(1);
+        let range = self.range(position..position + 1);
+        if let Some(bytes) = self.buffer.bytes_mut().get(range) {
+            self.held.extend_from_slice(bytes);
+        }
+        number as u32
+    }
+
+    /// Puts what is held at a position.
+    pub fn put(&mut self, held: u32, position: u64) {
+        let (from, to) = (self.range(u64::from(held)..u64::from(held) + 1), self.range(position..position + 1));
+        if let (Some(from), Some(to)) = (self.held.get(from), self.buffer.bytes_mut().get_mut(to)) {
+            to.copy_from_slice(from);
+        }
+    }
+
+    /// Forgets all that is held but the new element.
+    pub fn release(&mut self) {
+        self.held.truncate(self.bytes);
+    }
+
+    /// Says that a position is not used any more.
+    pub fn vacate(&mut self, position: u64) {
+        if self.is_cleared {
+            let range = self.range(position..position + 1);
+            if let Some(bytes) = self.buffer.bytes_mut().get_mut(range) {
+                bytes.fill(MaybeUninit::new(0));
+            }
+        }
+    }
+
+    /// True if places that are not used are cleared.
+    pub fn is_cleared(&self) -> bool {
+        self.is_cleared
+    }
+}
+
+/// Makes room in an array for so many more elements, twice as many as it has at least, if there are as many: so that n elements
+/// which come one by one are copied about twice.
+///
+/// # Errors
+/// The system refused the memory; the array is as it was.
+pub(crate) fn reserve(buffer: &mut Buffer, more: u64) -> Result<(), AllocError> {
+    let len = buffer.len();
+    let wanted = (len as u64).saturating_add(more);
+    if wanted <= buffer.capacity() as u64 && !buffer.is_borrowed() {
+        return Ok(());
+    }
+    let grown = buffer.resize(wanted.max(2 * len as u64).max(LEAST)).or_else(|_| buffer.resize(wanted));
+    buffer.truncate(len);
+    grown
+}
+
+/// How many elements an array has room for at least.
+const LEAST: u64 = 64;

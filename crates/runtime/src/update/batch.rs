@@ -1,0 +1,323 @@
+//! Many changes of a tensor at once: all of them, or none.
+//!
+//! Changes of the same coordinates are taken together first, in the order in which they were given; then there is one for each. They are
+//! carried out in the order of coordinates as the format stores them, row after row: neighbors meet the same nodes. What could fail comes
+//! first, and is undone if something does; removals come last.
+//!
+//! ```text
+//! set (2,1) 5    add (0,3) 1    remove (1,1)    add (2,1) 2      sorted and taken together:  add (0,3) 1   remove (1,1)   set (2,1) 7
+//! ```
+//!
+//! Formats that take no changes in place are made anew once, from a list of what is stored and the changes merged into it; so are
+//! others if there are about as many changes as entries.
+
+use lacunar_formats::Format;
+
+use super::{exchange, is_updated_in_place};
+use crate::coo::{Coo, Coordinates};
+use crate::dispatch::with_word;
+use crate::error::StorageError;
+use crate::fill::{element_of, scalar_of};
+use crate::nodes::Put;
+use crate::tensor::Tensor;
+use crate::values::Element;
+use crate::words::Word;
+
+/// Changes of the entries of a tensor.
+///
+/// ```
+/// use lacunar_formats::{DType, FormatSpec};
+/// use lacunar_runtime::{Batch, Tensor};
+/// let format = "d{blist<4>}".parse::<FormatSpec>().unwrap().resolve(2).unwrap();
+/// let mut graph = Tensor::zeros(vec![3, 4], &format, DType::F64).unwrap();
+/// let mut batch = Batch::new(2);
+/// batch.set(&[2, 1], 5.0).add(&[0, 3], 1.0).remove(&[1, 1]).add(&[2, 1], 2.0);
+/// let updated = graph.update(&batch).unwrap();
+/// assert_eq!((updated.inserted, updated.changed, updated.removed), (2, 0, 0));
+/// assert_eq!(graph.remove::<f64>(&[2, 1]).unwrap(), Some(7.0));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch<T> {
+    order: usize,
+    /// The coordinates of each change, one after the other.
+    coordinates: Vec<u64>,
+    changes: Vec<Change<T>>,
+}
+
+/// A change of an entry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Change<T> {
+    /// It has this value.
+    Set(T),
+    /// This is added to its value.
+    Add(T),
+    /// It is there no more.
+    Remove,
+}
+
+/// What became of changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Updated {
+    /// Entries that were not stored before.
+    pub inserted: u64,
+    /// Entries that have been given a value, or had one added.
+    pub changed: u64,
+    /// Entries that were stored before.
+    pub removed: u64,
+}
+
+impl<T: Element> Batch<T> {
+    /// No changes of a tensor of an order.
+    pub fn new(order: usize) -> Batch<T> {
+        Batch { order, coordinates: Vec::new(), changes: Vec::new() }
+    }
+
+    /// Stores a value at coordinates, whatever is there. Coordinates that are too few or too many are an error of the update.
+    pub fn set(&mut self, coordinates: &[u64], value: T) -> &mut Batch<T> {
+        self.push(coordinates, Change::Set(value))
+    }
+
+    /// Adds a value to that at coordinates; where nothing is stored, that is the fill value.
+    pub fn add(&mut self, coordinates: &[u64], value: T) -> &mut Batch<T> {
+        self.push(coordinates, Change::Add(value))
+    }
+
+    /// Removes what is stored at coordinates, if it is.
+    pub fn remove(&mut self, coordinates: &[u64]) -> &mut Batch<T> {
+        self.push(coordinates, Change::Remove)
+    }
+
+    fn push(&mut self, coordinates: &[u64], change: Change<T>) -> &mut Batch<T> {
+        // A wrong number makes a wrong order, which the update refuses.
+        if coordinates.len() != self.order {
+            self.order = usize::MAX;
+        }
+        self.coordinates.extend_from_slice(coordinates);
+        self.changes.push(change);
+        self
+    }
+
+    /// The number of changes.
+    pub fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// The coordinates of a change.
+    fn at(&self, number: u32) -> &[u64] {
+        let first = number as usize * self.order;
+        &self.coordinates[first..first + self.order]
+    }
+
+    /// One change for each coordinates that occur, in the order of modes: the number of one that has them, and the change.
+    fn taken_together(&self, modes: &[usize], fill: T) -> Vec<(u32, Change<T>)> {
+        let mut numbers: Vec<u32> = (0..self.changes.len() as u32).collect();
+        numbers.sort_by(|one, other| {
+            let (one, other) = (self.at(*one), self.at(*other));
+            modes.iter().map(|mode| one[*mode].cmp(&other[*mode])).find(|order| order.is_ne()).unwrap_or(one.cmp(other))
+        });
+        let mut together: Vec<(u32, Change<T>)> = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            let change = self.changes[number as usize];
+            match together.last_mut() {
+                Some((before, last)) if self.at(*before) == self.at(number) => *last = last.then(change, fill),
+                _ => together.push((number, change)),
+            }
+        }
+        together
+    }
+}
+
+impl<T: Element> Change<T> {
+    /// This change, and then another.
+    fn then(self, next: Change<T>, fill: T) -> Change<T> {
+        match (self, next) {
+            (Change::Set(value), Change::Add(more)) => Change::Set(sum(value, more)),
+            (Change::Remove, Change::Add(more)) => Change::Set(sum(fill, more)),
+            (Change::Add(value), Change::Add(more)) => Change::Add(sum(value, more)),
+            (_, next) => next,
+        }
+    }
+}
+
+/// The sum of two elements.
+fn sum<T: Element>(one: T, other: T) -> T {
+    let ty = T::DTYPE;
+    with_word!(ty, V => {
+        let (one, other) = (V::of(scalar_of(one)), V::of(scalar_of(other)));
+        element_of(V::sum(ty)(one, other).scalar(ty))
+    })
+}
+
+/// A change that was carried out: the change's number, and the value before, if the entry was there.
+type Done<T> = (u32, Option<T>);
+
+impl Tensor {
+    /// Carries out all changes of a batch, or none.
+    ///
+    /// # Errors
+    /// Coordinates are too few or too many, one is not below the size of its dimension, the elements are of another type, the format
+    /// cannot hold the entries, or memory is refused. The tensor has the same entries as before then.
+    pub fn update<T: Element>(&mut self, batch: &Batch<T>) -> Result<Updated, StorageError> {
+        if batch.is_empty() {
+            return Ok(Updated::default());
+        }
+        if batch.order != self.order() {
+            let (format, levels, order) = (self.format().clone(), self.order(), batch.order);
+            return Err(StorageError::Order { format, levels, order });
+        }
+        (0..batch.len() as u32).try_for_each(|number| self.check_entry(batch.at(number), T::DTYPE))?;
+        let fill = element_of::<T>(self.fill());
+        let few = batch.len() as u64 <= (self.nnz() / PART).max(FEW);
+        if few && is_updated_in_place(self.format()) {
+            let modes = self.format().mode_order().to_vec();
+            let changes = batch.taken_together(&modes, fill);
+            if let Some(updated) = self.update_in_place(batch, &changes)? {
+                return Ok(updated);
+            }
+        }
+        let natural: Vec<usize> = (0..self.order()).collect();
+        self.update_anew(batch, &batch.taken_together(&natural, fill))
+    }
+
+    /// The same one after the other; `None` if the tensor has to be made anew, and is as it was.
+    fn update_in_place<T: Element>(
+        &mut self,
+        batch: &Batch<T>,
+        changes: &[(u32, Change<T>)],
+    ) -> Result<Option<Updated>, StorageError> {
+        let (mut updated, mut done, mut removed) = (Updated::default(), Vec::new(), Vec::new());
+        for &(number, change) in changes {
+            let stored = match change {
+                Change::Remove => continue,
+                Change::Set(_) | Change::Add(_) => self.change(batch.at(number), change),
+            };
+            match stored {
+                Ok(Some(before)) => {
+                    done.push((number, before));
+                    *(if before.is_some() { &mut updated.changed } else { &mut updated.inserted }) += 1;
+                }
+                failed => {
+                    self.undo(batch, &done)?;
+                    return failed.map(|_| None);
+                }
+            }
+        }
+        for &(number, _) in changes.iter().filter(|(_, change)| *change == Change::Remove) {
+            match self.remove_in_place::<T>(batch.at(number)) {
+                Ok(Some(before)) => {
+                    updated.removed += u64::from(before.is_some());
+                    removed.extend(before.map(|value| (number, value)));
+                }
+                failed => {
+                    for (number, value) in removed {
+                        self.insert(batch.at(number), value)?;
+                    }
+                    self.undo(batch, &done)?;
+                    return failed.map(|_| None);
+                }
+            }
+        }
+        Ok(Some(updated))
+    }
+
+    /// Sets a value or adds to it; the one before, if there was one. `None` if that cannot be done in place.
+    fn change<T: Element>(&mut self, at: &[u64], change: Change<T>) -> Result<Option<Option<T>>, StorageError> {
+        let fill = element_of::<T>(self.fill());
+        let (position, is_new) = match self.store(at)? {
+            Some(Put::Before(position)) => (position, false),
+            Some(Put::Now(position)) => (position, true),
+            Some(Put::Nowhere) | None => return Ok(None),
+        };
+        let values = self.parts_mut().3;
+        let own = match change {
+            Change::Set(value) => value,
+            Change::Add(value) if is_new => sum(fill, value),
+            Change::Add(value) => {
+                let there = values.as_slice::<T>().and_then(|values| values.get(position as usize).copied());
+                sum(there.unwrap_or_default(), value)
+            }
+            Change::Remove => return Ok(None),
+        };
+        let before = exchange(values, position, own)?;
+        Ok(Some(before.filter(|_| !is_new)))
+    }
+
+    /// Takes changes back, from the last on.
+    fn undo<T: Element>(&mut self, batch: &Batch<T>, done: &[Done<T>]) -> Result<(), StorageError> {
+        for (number, before) in done.iter().rev() {
+            match before {
+                Some(value) => drop(self.insert(batch.at(*number), *value)?),
+                None => drop(self.remove::<T>(batch.at(*number))?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the tensor anew from what is stored and changes in natural order.
+    fn update_anew<T: Element>(
+        &mut self,
+        batch: &Batch<T>,
+        changes: &[(u32, Change<T>)],
+    ) -> Result<Updated, StorageError> {
+        let stored = self.convert(&Format::csf(self.order()))?.to_coo()?;
+        let fill = element_of::<T>(self.fill());
+        let old = T::unwrap(&stored.values).map_or(&[][..], Vec::as_slice);
+        let mut columns: Vec<Coordinates> = self.dims().iter().map(|size| Coordinates::for_size(*size)).collect();
+        let (mut values, mut updated) = (Vec::with_capacity(old.len() + changes.len()), Updated::default());
+        let mut take = |at: &[u64], value: T| {
+            columns.iter_mut().zip(at).for_each(|(column, coordinate)| column.push(*coordinate));
+            values.push(value);
+        };
+        let mut own = vec![0; self.order()];
+        let mut next = changes.iter().copied().peekable();
+        for (k, value) in old.iter().enumerate() {
+            own.iter_mut().zip(&stored.coords).for_each(|(own, column)| *own = column.get(k).unwrap_or_default());
+            while let Some((number, change)) = next.next_if(|(number, _)| batch.at(*number) < own.as_slice()) {
+                put_new(batch.at(number), change, fill, &mut updated, &mut take);
+            }
+            match next.next_if(|(number, _)| batch.at(*number) == own.as_slice()) {
+                Some((_, Change::Remove)) => updated.removed += 1,
+                Some((_, Change::Set(new))) => {
+                    updated.changed += 1;
+                    take(&own, new);
+                }
+                Some((_, Change::Add(more))) => {
+                    updated.changed += 1;
+                    take(&own, sum(*value, more));
+                }
+                None => take(&own, *value),
+            }
+        }
+        next.for_each(|(number, change)| put_new(batch.at(number), change, fill, &mut updated, &mut take));
+        let list = Coo { dims: self.dims().to_vec(), coords: columns, values: T::wrap(values) };
+        let (format, fill): (Format, _) = (self.format().clone(), self.fill());
+        *self = Tensor::from_coo_filled(list, &format, fill)?;
+        Ok(updated)
+    }
+}
+
+/// Takes a change of an entry that is not stored.
+fn put_new<T: Element>(
+    at: &[u64],
+    change: Change<T>,
+    fill: T,
+    updated: &mut Updated,
+    take: &mut impl FnMut(&[u64], T),
+) {
+    match change {
+        Change::Remove => return,
+        Change::Set(value) => take(at, value),
+        Change::Add(value) => take(at, sum(fill, value)),
+    }
+    updated.inserted += 1;
+}
+
+/// A batch of more than one change for so many entries is merged with all that is stored.
+const PART: u64 = 4;
+/// A batch of so many changes is not.
+const FEW: u64 = 64;

@@ -1,0 +1,36 @@
+//! Nodes in the order of coordinates, one behind the other, without unused ones between.
+//!
+//! Nodes that were made by updates lie where there was room, and walks through them fetch memory from everywhere. Compaction is a
+//! conversion to plain levels and back: nodes are full and balanced then, as in a tensor that was packed, and free nodes are given
+//! back.
+
+use crate::error::StorageError;
+use crate::tensor::Tensor;
+
+impl Tensor {
+    /// Stores the tensor anew in its format, if updates have left unused places or an order of nodes that is not that of
+    /// coordinates.
+    ///
+    /// # Errors
+    /// Memory is refused. The tensor is as it was then.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, FormatSpec};
+    /// use lacunar_runtime::Tensor;
+    /// let format = "{bst}".parse::<FormatSpec>().unwrap().resolve(1).unwrap();
+    /// let mut vector = Tensor::zeros(vec![100], &format, DType::F64).unwrap();
+    /// (0..100).for_each(|i| assert_eq!(vector.insert(&[i], 1.0).unwrap(), None));
+    /// (50..100).for_each(|i| assert_eq!(vector.remove::<f64>(&[i]).unwrap(), Some(1.0)));
+    /// vector.compact().unwrap();
+    /// assert_eq!((vector.nnz(), vector.entries()), (50, 50));
+    /// ```
+    pub fn compact(&mut self) -> Result<(), StorageError> {
+        let is_compact = self.format().levels().iter().all(|level| level.properties().compact);
+        if is_compact || self.format().map().is_some() {
+            return Ok(());
+        }
+        let (format, fill) = (self.format().clone(), self.fill());
+        *self = self.to_plain()?.spread(&format)?.filled(fill);
+        Ok(())
+    }
+}

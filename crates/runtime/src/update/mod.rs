@@ -1,0 +1,101 @@
+//! Tensors that are changed: entries put in and taken out, one at a time or many at once.
+//!
+//! ```text
+//! insert.rs      one entry is put in
+//! remove.rs      one entry is taken out
+//! batch.rs       many changes, all or none
+//! dims.rs        dimensions that grow
+//! compact.rs     nodes in the order of coordinates, without unused ones
+//! snapshot.rs    a tensor as it is now, whatever is changed later
+//! ```
+//!
+//! Whatever fails leaves the tensor as it was.
+
+mod batch;
+mod compact;
+mod dims;
+mod insert;
+mod remove;
+mod snapshot;
+
+use lacunar_formats::{DType, Format, LevelKind, Scalar};
+
+pub use batch::{Batch, Updated};
+
+use crate::buffer::Buffer;
+use crate::dispatch::with_element;
+use crate::error::{AllocError, StorageError};
+use crate::fill::element_of;
+use crate::nodes::Payload;
+use crate::storage::LevelStorage;
+use crate::tensor::Tensor;
+use crate::values::Element;
+
+impl Tensor {
+    /// Checks that an entry of a type may be stored at coordinates.
+    fn check_entry(&self, coordinates: &[u64], dtype: DType) -> Result<(), StorageError> {
+        if coordinates.len() != self.order() {
+            let (format, levels, order) = (self.format().clone(), self.order(), coordinates.len());
+            return Err(StorageError::Order { format, levels, order });
+        }
+        let outside = |&(_, (coordinate, size)): &(usize, (&u64, &u64))| coordinate >= size;
+        if let Some((dimension, (&coordinate, &size))) = coordinates.iter().zip(self.dims()).enumerate().find(outside) {
+            return Err(StorageError::OutOfRange { dimension, entry: 0, coordinate, size });
+        }
+        if self.dtype() != dtype {
+            let expected = self.dtype().to_string();
+            return Err(StorageError::Type { what: "the value".to_string(), found: dtype, expected });
+        }
+        Ok(())
+    }
+
+    /// True if positions of a level may be put in and moved, with all that lies below: levels of nodes, with dense ones between.
+    fn moves(&self, level: usize) -> bool {
+        let (own, below) = (&self.levels()[level], &self.levels()[level + 1..]);
+        let is_dense = |level: &&LevelStorage| level.kind() == LevelKind::DENSE;
+        let has_nodes = |level: &LevelStorage| level.kind().schema().is_some();
+        below.is_empty() || has_nodes(own) && below.iter().all(|level| is_dense(&level) || has_nodes(level))
+    }
+
+    /// Copies what is borrowed of a level, and of what lies at its positions.
+    fn own(&mut self, level: usize) -> Result<(), AllocError> {
+        let (_, _, levels, values) = self.parts_mut();
+        let below = &mut levels[level..];
+        let Some((own, below)) = below.split_first_mut() else { return values.make_owned() };
+        own.make_owned()?;
+        match below.iter_mut().find(|level| level.kind() != LevelKind::DENSE) {
+            Some(next) => next.make_owned(),
+            None => values.make_owned(),
+        }
+    }
+}
+
+/// True if the entries of a format can be told by their coordinates alone, level by level.
+fn is_updated_in_place(format: &Format) -> bool {
+    format.map().is_none() && format.levels().iter().all(|level| level.unique && !level.properties().shared)
+}
+
+/// What lies at the positions of the level above some, with the values of the last one; `None` if it cannot move.
+fn payload_of<'a>(below: &'a mut [LevelStorage], values: &'a mut Buffer, fill: Scalar) -> Option<Payload<'a>> {
+    let mut stride = 1usize;
+    for level in below {
+        if level.kind() == LevelKind::DENSE {
+            stride = stride.checked_mul(usize::try_from(level.size()).ok()?)?;
+        } else {
+            let (_, roots, _, _) = level.nodes_mut()?;
+            return Some(Payload::roots(roots, stride));
+        }
+    }
+    if stride == 1 {
+        return Some(Payload::values(values, 1, &[]));
+    }
+    let fresh = with_element!(values.dtype(), T => Buffer::from_vec(vec![element_of::<T>(fill); stride]));
+    Some(Payload::values(values, stride, fresh.as_bytes()))
+}
+
+/// Puts a value in the place of another of its type, which it gives.
+fn exchange<T: Element>(values: &mut Buffer, at: u64, value: T) -> Result<Option<T>, StorageError> {
+    values.make_owned()?;
+    let place = values.as_mut_slice::<T>().and_then(|values| values.get_mut(usize::try_from(at).ok()?));
+    Ok(place.map(|place| std::mem::replace(place, value)))
+}

@@ -1,0 +1,246 @@
+//! Histories of updates against a map, for every schema and for formats of other kinds.
+//!
+//! `LACUNAR_UPDATES=N` makes histories of N steps. A history that fails is replayed with fewer and fewer of its steps, and the shortest
+//! is printed.
+
+use std::collections::BTreeMap;
+
+use lacunar_base::random::{Draw, SplitMix};
+use lacunar_formats::{DType, Format, FormatSpec, LevelKind, Scalar, Template};
+use lacunar_runtime::{Batch, StorageError, Tensor, Values};
+
+type Map = BTreeMap<Vec<u64>, f64>;
+
+/// One step of a history.
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(Vec<u64>, f64),
+    Remove(Vec<u64>),
+    /// Of each change its coordinates, what kind it is, and a value.
+    Batch(Vec<(Vec<u64>, u64, f64)>),
+    Compact,
+    Grow(Vec<u64>),
+    Snapshot,
+    Check,
+}
+
+fn format(text: &str, order: usize) -> Format {
+    text.parse::<FormatSpec>().unwrap().resolve(order).unwrap()
+}
+
+/// The entries of a tensor.
+fn stored(tensor: &Tensor) -> Map {
+    let list = tensor.convert(&Format::csf(tensor.order())).unwrap().to_coo().unwrap();
+    let Values::F64(values) = &list.values else { panic!("values of another type") };
+    let at = |k: usize| list.coords.iter().map(|column| column.get(k).unwrap()).collect();
+    values.iter().enumerate().map(|(k, value)| (at(k), *value)).filter(|(_, value)| *value != 0.0).collect()
+}
+
+/// A history of so many steps of a tensor of some size. Coordinates are drawn from a part of it, which grows and shrinks.
+fn history(rng: &mut SplitMix, dims: &[u64], steps: usize) -> Vec<Step> {
+    let mut dims = dims.to_vec();
+    let mut history = Vec::new();
+    for step in 0..steps {
+        let at = |rng: &mut SplitMix| -> Vec<u64> { dims.iter().map(|size| rng.below(*size)).collect() };
+        let value = |rng: &mut SplitMix| 1.0 + rng.below(9) as f64;
+        // Rows grow, shrink, and grow again.
+        let removals = if (step / 700) % 2 == 0 { 3 } else { 7 };
+        history.push(match rng.below(200) {
+            0 => Step::Compact,
+            1 => Step::Snapshot,
+            2 => {
+                let grown = rng.below(dims.len() as u64) as usize;
+                dims[grown] += rng.below(3);
+                Step::Grow(dims.clone())
+            }
+            3..8 => {
+                let count = 1 + rng.below(40);
+                Step::Batch((0..count).map(|_| (at(rng), rng.below(3), value(rng))).collect())
+            }
+            8..16 => Step::Check,
+            draw if draw % 10 < removals => Step::Remove(at(rng)),
+            _ => Step::Insert(at(rng), value(rng)),
+        });
+    }
+    history.push(Step::Check);
+    history
+}
+
+/// Carries out a history; the number of the step that went wrong, and how.
+fn replay(text: &str, dims: &[u64], history: &[Step]) -> Result<(), (usize, String)> {
+    let mut tensor = Tensor::zeros(dims.to_vec(), &format(text, dims.len()), DType::F64).unwrap();
+    let mut map = Map::new();
+    let mut snapshots: Vec<(Tensor, Map)> = Vec::new();
+    for (number, step) in history.iter().enumerate() {
+        let wrong = |what: String| (number, what);
+        let refused = |error: StorageError| (number, error.to_string());
+        match step {
+            Step::Insert(at, value) => {
+                let before = tensor.insert(at, *value).map_err(refused)?;
+                if before.filter(|before| *before != 0.0) != map.insert(at.clone(), *value) {
+                    return Err(wrong(format!("insert {at:?}: {before:?}")));
+                }
+            }
+            Step::Remove(at) => {
+                let before = tensor.remove::<f64>(at).map_err(refused)?;
+                if before.filter(|before| *before != 0.0) != map.remove(at) {
+                    return Err(wrong(format!("remove {at:?}: {before:?}")));
+                }
+            }
+            Step::Batch(changes) => {
+                let mut batch = Batch::new(dims.len());
+                for (at, kind, value) in changes {
+                    match kind {
+                        0 => drop(map.insert(at.clone(), *value)),
+                        1 => *map.entry(at.clone()).or_default() += value,
+                        _ => drop(map.remove(at)),
+                    }
+                    match kind {
+                        0 => batch.set(at, *value),
+                        1 => batch.add(at, *value),
+                        _ => batch.remove(at),
+                    };
+                }
+                tensor.update(&batch).map_err(refused)?;
+            }
+            Step::Compact => tensor.compact().map_err(refused)?,
+            Step::Grow(dims) => tensor.grow_dims(dims).map_err(refused)?,
+            Step::Snapshot => snapshots.push((tensor.snapshot().map_err(refused)?, map.clone())),
+            Step::Check => {
+                tensor.validate().map_err(refused)?;
+                if stored(&tensor) != map {
+                    return Err(wrong(format!("entries {:?} are not {map:?}", stored(&tensor))));
+                }
+            }
+        }
+    }
+    match snapshots.iter().all(|(tensor, map)| stored(tensor) == *map && tensor.validate().is_ok()) {
+        true => Ok(()),
+        false => Err((history.len(), "a snapshot has changed".to_string())),
+    }
+}
+
+/// Replays a history; of one that fails, fewer and fewer steps.
+fn check(text: &str, dims: &[u64], mut history: Vec<Step>) {
+    let Err((mut last, mut error)) = replay(text, dims, &history) else { return };
+    let mut length = history.len();
+    while length > 0 {
+        history.truncate(last + 1);
+        history.push(Step::Check);
+        let mut start = 0;
+        while start < history.len() {
+            let mut fewer = history.clone();
+            fewer.drain(start..(start + length).min(history.len()));
+            match replay(text, dims, &fewer) {
+                Err((at, other)) => (history, last, error) = (fewer, at, other),
+                Ok(()) => start += length,
+            }
+        }
+        length /= 2;
+    }
+    history.truncate(last + 1);
+    panic!("{text}, {dims:?}: {error} after {history:?}");
+}
+
+fn steps() -> usize {
+    std::env::var("LACUNAR_UPDATES").ok().and_then(|steps| steps.parse().ok()).unwrap_or(1500)
+}
+
+/// The names of all schemas, with their usual parameters and with the smallest.
+fn schemas() -> Vec<String> {
+    let names = Template::every_program().iter().map(Template::name);
+    names
+        .flat_map(|name| [name.to_string(), format!("{name}<4>"), format!("{name}<3,2>")])
+        .filter(|name| format!("{{{name}}}").parse::<FormatSpec>().is_ok())
+        .collect()
+}
+
+#[test]
+fn histories_of_vectors_and_matrices_of_every_schema() {
+    for (seed, schema) in schemas().into_iter().enumerate() {
+        let mut rng = SplitMix(seed as u64 + 1);
+        check(&format!("{{{schema}}}"), &[300], history(&mut rng, &[300], steps()));
+        check(&format!("d{{{schema}}}"), &[4, 60], history(&mut rng, &[4, 60], steps()));
+    }
+}
+
+#[test]
+fn histories_of_levels_under_levels_of_nodes() {
+    let formats = [
+        ("{btree<3>}{blist<2>}", &[30, 30][..]),
+        ("{bst}{bst}", &[20, 20]),
+        ("{ctree<4>}{btree<4>}:1,0", &[20, 30]),
+        ("{list}{blist_unsorted<2>}", &[9, 9]),
+        ("{bst}d{blist<3>}", &[9, 3, 20]),
+        ("{bst}{bst}{blist<4>}", &[9, 9, 9]),
+        ("dd{pactree<6,3>}", &[2, 3, 40]),
+        ("{ttree<3>}d", &[30, 3]),
+        ("{rbtree}dd", &[20, 2, 2]),
+    ];
+    for (seed, (text, dims)) in formats.into_iter().enumerate() {
+        check(text, dims, history(&mut SplitMix(seed as u64), dims, steps()));
+    }
+}
+
+#[test]
+fn histories_of_other_formats() {
+    let formats = ["csr", "dl", "dh", "coo", "dense", "s{bst}", "{bst}s", "{blist<3>}h", "{btree}{btree}s", "bcsr(2,2)"];
+    for (seed, text) in formats.into_iter().enumerate() {
+        let dims = &[7, 9, 5][..if text == "{btree}{btree}s" { 3 } else { 2 }];
+        check(text, dims, history(&mut SplitMix(seed as u64), dims, steps() / 5));
+    }
+}
+
+#[test]
+fn a_list_of_a_million_nodes_is_walked_and_changed() {
+    let count = 1 << 20;
+    let mut sorted = Tensor::zeros(vec![count], &format("{list}", 1), DType::F64).unwrap();
+    let mut batch = Batch::new(1);
+    for i in 0..count {
+        batch.set(&[i], i as f64);
+    }
+    assert_eq!(sorted.update(&batch).unwrap().inserted, count);
+    sorted.validate().unwrap();
+    assert_eq!(sorted.remove::<f64>(&[count - 1]).unwrap(), Some((count - 1) as f64));
+    assert_eq!(sorted.insert(&[count - 1], 1.0).unwrap(), None);
+    sorted.validate().unwrap();
+    assert_eq!(sorted.entries(), count);
+}
+
+#[test]
+fn what_is_wrong_changes_nothing() {
+    let mut graph = Tensor::zeros(vec![3, 4], &format("d{btree}", 2), DType::F64).unwrap();
+    graph.insert(&[1, 2], 1.0).unwrap();
+    let before = graph.try_clone().unwrap();
+    assert!(matches!(graph.insert(&[1, 4], 1.0), Err(StorageError::OutOfRange { dimension: 1, .. })));
+    assert!(matches!(graph.insert(&[1, 2], 1.0f32), Err(StorageError::Type { .. })));
+    assert!(matches!(graph.remove::<f64>(&[1]), Err(StorageError::Order { .. })));
+    assert!(matches!(graph.grow_dims(&[2, 4]), Err(StorageError::Length { .. })));
+    let mut batch = Batch::new(2);
+    batch.set(&[0, 0], 1.0).set(&[0, 9], 1.0);
+    assert!(matches!(graph.update(&batch), Err(StorageError::OutOfRange { .. })));
+    let mut short = Batch::new(2);
+    short.set(&[0], 1.0f64);
+    assert!(matches!(graph.update(&short), Err(StorageError::Order { .. })));
+    assert_eq!(graph, before);
+}
+
+#[test]
+fn fill_values_and_patterns() {
+    let fill = Scalar::real(DType::F64, 1.5);
+    let mut filled = Tensor::empty(vec![4, 2], &format("{bst}d", 2), fill).unwrap();
+    filled.insert(&[2, 1], 4.0).unwrap();
+    assert_eq!(filled.to_dense::<f64>().unwrap(), [1.5, 1.5, 1.5, 1.5, 1.5, 4.0, 1.5, 1.5]);
+    let mut batch = Batch::new(2);
+    batch.add(&[0, 0], 1.0);
+    filled.update(&batch).unwrap();
+    assert_eq!(filled.to_dense::<f64>().unwrap()[0], 2.5);
+    let mut pattern = Tensor::zeros(vec![9], &format("{btree<3>}", 1), DType::Pattern).unwrap();
+    for i in [3u64, 1, 4, 1, 5, 8, 2, 6] {
+        pattern.insert(&[i], lacunar_formats::One).unwrap();
+    }
+    pattern.remove::<lacunar_formats::One>(&[4]).unwrap();
+    pattern.validate().unwrap();
+    assert_eq!(pattern.entries(), 6);
+    assert!(LevelKind::named("btree").is_some());
+}
