@@ -31,8 +31,8 @@ fn rows_of_a_million_nodes_are_walked_without_recursion() -> Result<(), Box<dyn 
 fn kernels_follow_a_schema_of_ones_own() -> Result<(), Box<dyn Error>> {
     let text = "
         def supertype twig
-        def fork : twig { e: elem nonempty  l: twig nonempty  r: twig  size_below: uint32  seq = l, e, r }
-        def bud : twig { e: elem[2]  f: elem nonempty  seq = {e}, f }
+        def fork : twig { e: elem nonempty  l: twig  r: twig  below: uint32  seq = l, e, r }
+        def bud : twig { e: elem[B] nonempty  B: size in [1,3]  seq = {e} }
         def twig_root { r: twig }
     ";
     let level =
