@@ -147,8 +147,11 @@ fn names_are_those_of_one_schema() {
     assert_eq!(format("{own<8>}", 1).to_string(), "{own<8>}");
 }
 
-/// Texts, and the code, the line, the column and a part of the message or hint of each mistake.
-const BROKEN: [(&str, &[(&str, u32, u32, &str)]); 40] = [
+/// The code, the line, the column and a part of the message or hint of a mistake.
+type Mistake = (&'static str, u32, u32, &'static str);
+
+/// Texts and their mistakes.
+const BROKEN: [(&str, &[Mistake]); 40] = [
     ("", &[("E1601", 1, 1, "the end of the text stands where")]),
     ("list { e: elem }", &[("E1601", 1, 1, "`list` stands where `def` or `param`")]),
     ("def t { e elem }", &[("E1601", 1, 11, "`elem` stands where `:`")]),
