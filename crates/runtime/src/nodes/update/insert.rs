@@ -78,7 +78,9 @@ impl Editor<'_> {
         let field = &node.fields[own];
         let size_word = base + u64::from(node.fields[size].offset);
         let count = self.word(size_word);
-        if count >= self.capacity(visit.ty(), field, room) || (node.layout.room.is_some() && count >= self.usual(visit.ty())) {
+        if count >= self.capacity(visit.ty(), field, room)
+            || (node.layout.room.is_some() && count >= self.usual(visit.ty()))
+        {
             return None;
         }
         let first = (base + field.word(room, 0)) as usize;

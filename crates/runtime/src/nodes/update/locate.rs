@@ -257,9 +257,7 @@ impl View<'_> {
             let mut items = Vec::new();
             self.cells(base, ty, &mut |cell| {
                 match (cell.item, &self.schema.nodes()[ty].fields[cell.field].kind) {
-                    (Some(Item::Elem { coordinate: there, value: Source::At(position) }), _)
-                        if there == coordinate =>
-                    {
+                    (Some(Item::Elem { coordinate: there, value: Source::At(position) }), _) if there == coordinate => {
                         found = Some((Located::Found { at: cell.at, position }, own));
                     }
                     (_, FieldKind::Child { to, .. }) => {
