@@ -31,6 +31,7 @@
 //! | `count` | how much a producer adds at most, and where, before it runs |
 //! | `coverage` | the places of a result that are certain to be written |
 //! | `caches` | what caches do not keep: results that are stored past them, operands that are prefetched |
+//! | `room` | small arrays that loops ask for, made once where the loops of a thread begin |
 //! | `storage` | the layout of the arrays of a tensor |
 //! | `sizes` | arithmetic with sizes, none of which wraps around |
 //!

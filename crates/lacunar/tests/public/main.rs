@@ -13,6 +13,7 @@ mod huge;
 mod interop;
 mod kinds;
 mod language;
+mod nodes;
 mod operands;
 mod operators;
 mod phases;
