@@ -299,7 +299,8 @@ impl Buffer {
     pub(crate) fn share(&mut self) -> Result<Buffer, AllocError> {
         if let Owner::Block | Owner::Exclusive(_) = self.owner {
             let (data, len, dtype) = (self.data, self.len, self.dtype);
-            let whole = std::mem::replace(self, Buffer { data: NonNull::dangling(), len: 0, dtype, owner: Owner::Lent });
+            let whole =
+                std::mem::replace(self, Buffer { data: NonNull::dangling(), len: 0, dtype, owner: Owner::Lent });
             *self = Buffer { data, len, dtype, owner: Owner::Shared(Arc::new(whole)) };
         }
         self.try_clone()

@@ -410,7 +410,10 @@ impl LevelStorage {
 
     /// Says that the dimension has another size, which the kind's arrays do not depend on.
     pub(crate) fn resize(&mut self, size: u64) {
-        *self = LevelStorage { kept: std::mem::take(&mut self.kept), ..LevelStorage::new(self.kind, size, std::mem::take(&mut self.arrays)) };
+        *self = LevelStorage {
+            kept: std::mem::take(&mut self.kept),
+            ..LevelStorage::new(self.kind, size, std::mem::take(&mut self.arrays))
+        };
     }
 
     /// How many positions the level has under `parents` positions; `None` if that overflows.

@@ -39,7 +39,10 @@ impl Tensor {
     }
 
     /// The same if the tensor need not be made anew; `None` if it must.
-    pub(super) fn remove_in_place<T: Element>(&mut self, coordinates: &[u64]) -> Result<Option<Option<T>>, StorageError> {
+    pub(super) fn remove_in_place<T: Element>(
+        &mut self,
+        coordinates: &[u64],
+    ) -> Result<Option<Option<T>>, StorageError> {
         if !is_updated_in_place(self.format()) {
             return Ok(None);
         }

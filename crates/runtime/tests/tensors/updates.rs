@@ -184,7 +184,8 @@ fn histories_of_levels_under_levels_of_nodes() {
 
 #[test]
 fn histories_of_other_formats() {
-    let formats = ["csr", "dl", "dh", "coo", "dense", "s{bst}", "{bst}s", "{blist<3>}h", "{btree}{btree}s", "bcsr(2,2)"];
+    let formats =
+        ["csr", "dl", "dh", "coo", "dense", "s{bst}", "{bst}s", "{blist<3>}h", "{btree}{btree}s", "bcsr(2,2)"];
     for (seed, text) in formats.into_iter().enumerate() {
         let dims = &[7, 9, 5][..if text == "{btree}{btree}s" { 3 } else { 2 }];
         check(text, dims, history(&mut SplitMix(seed as u64), dims, steps() / 5));

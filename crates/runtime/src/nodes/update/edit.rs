@@ -10,10 +10,10 @@
 
 use lacunar_formats::schema::{Field, FieldKind, Node, Schema, Target};
 
+use super::cells::Cell;
 use super::free::{Kept, LONG, Shape};
 use super::items::Item;
 use super::payload::{Payload, reserve};
-use super::cells::Cell;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
 use crate::nodes::{View, holder_word};

@@ -76,6 +76,8 @@ pub(crate) struct Shape {
     pub is_wide: bool,
     /// There are no children.
     pub is_leaf: bool,
+    /// All elements are single, and always there: a node has no room for more.
+    pub is_full: bool,
     /// The fields of the first and the last child, which may be absent, of a type with these two alone, around all elements.
     pub binary: Option<(usize, usize)>,
     /// The field of the last step, if it is a child that may be absent.
@@ -121,7 +123,8 @@ impl Shape {
             Step::One(_) => None,
         });
         let at_end = |child: &usize| matches!(node.seq.last(), Some(Step::One(field)) if field == child);
+        let is_full = node.elems().all(|(_, field)| field.array().is_none() && field.is_nonempty());
         let is_linear = children.len() <= 1 && !is_wide && children.iter().all(at_end);
-        Shape { is_linear, is_wide, is_leaf: children.is_empty(), binary, last, first, block }
+        Shape { is_linear, is_wide, is_leaf: children.is_empty(), is_full, binary, last, first, block }
     }
 }

@@ -78,7 +78,9 @@ impl Editor<'_> {
         let field = &node.fields[own];
         let size_word = base + u64::from(node.fields[size].offset);
         let count = self.word(size_word);
-        if count >= self.capacity(visit.ty(), field, room) || (node.layout.room.is_some() && count >= self.usual(visit.ty())) {
+        if count >= self.capacity(visit.ty(), field, room)
+            || (node.layout.room.is_some() && count >= self.usual(visit.ty()))
+        {
             return None;
         }
         let first = (base + field.word(room, 0)) as usize;
@@ -103,6 +105,12 @@ impl Editor<'_> {
             };
         };
         let (ty, level) = (visit.ty(), self.path.len() - 1);
+        if self.shape(ty).is_full
+            && let Some(link) = null
+            && self.hang_new(link, &[new], ty)?
+        {
+            return Ok(true);
+        }
         let mut items = self.read(visit.base, ty);
         let at = self.gap_among(&items, &new);
         items.insert(at, new);

@@ -28,14 +28,19 @@ use crate::storage::LevelStorage;
 use edit::Editor;
 use remove::Removed;
 
-pub use insert::Put;
 pub(crate) use free::Kept;
+pub use insert::Put;
 pub use payload::Payload;
 
 use super::View;
 
 /// Works at the nodes under a parent position.
-fn edit<R>(level: &mut LevelStorage, parent: u64, payload: Payload<'_>, work: impl FnOnce(&mut Editor) -> R) -> Option<R> {
+fn edit<R>(
+    level: &mut LevelStorage,
+    parent: u64,
+    payload: Payload<'_>,
+    work: impl FnOnce(&mut Editor) -> R,
+) -> Option<R> {
     let (schema, root, node, kept) = level.nodes_mut()?;
     kept.prepare(schema);
     let path = std::mem::take(&mut kept.path);

@@ -247,7 +247,8 @@ impl Editor<'_> {
             true => cells[child + 1..=hole].iter().rev().copied().collect(),
             false => cells[hole..child].to_vec(),
         };
-        let before = between.iter().filter_map(|cell| Some((*cell, self.payload.hold(u64::from(position(cell)?))))).collect();
+        let before =
+            between.iter().filter_map(|cell| Some((*cell, self.payload.hold(u64::from(position(cell)?))))).collect();
         for pair in between.iter().chain([&below]).copied().collect::<Vec<_>>().windows(2) {
             self.move_element(&pair[1], &pair[0]);
         }

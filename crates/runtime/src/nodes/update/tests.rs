@@ -92,8 +92,10 @@ impl Model {
             }
             stored.sort_unstable();
             assert!(stored.iter().all(|(_, position)| slots.insert(*position)));
-            let found = stored.iter().map(|(coordinate, position)| (u64::from(*coordinate), values[*position as usize]));
-            let expected = self.map.range((parent, 0)..(parent + 1, 0)).map(|((_, coordinate), value)| (*coordinate, *value));
+            let found =
+                stored.iter().map(|(coordinate, position)| (u64::from(*coordinate), values[*position as usize]));
+            let expected =
+                self.map.range((parent, 0)..(parent + 1, 0)).map(|((_, coordinate), value)| (*coordinate, *value));
             assert!(found.eq(expected), "{}, {parent}", view.schema.name());
         }
         for ((parent, coordinate), value) in &self.map {
@@ -172,7 +174,11 @@ fn random_updates_of_every_schema_agree_with_a_map() {
                 }
             }
             model.check(parents);
-            eprintln!("    {refused} refused, {stuck} stuck, {} stored, {} positions", model.map.len(), model.values.len());
+            eprintln!(
+                "    {refused} refused, {stuck} stuck, {} stored, {} positions",
+                model.map.len(),
+                model.values.len()
+            );
         }
     }
 }
