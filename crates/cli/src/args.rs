@@ -137,6 +137,10 @@ pub struct ProgramArgs {
     #[command(flatten)]
     pub files: FileArgs,
 
+    /// Schemas that formats may name.
+    #[command(flatten)]
+    pub schemas: SchemaArgs,
+
     /// Made-up input: rand, ones, arange, sparse(DENSITY), uniform(ENTRIES PER ROW); or taco's letters d r u s h
     #[arg(short = 'g', value_name = "NAME:KIND")]
     pub generators: Vec<String>,
@@ -184,7 +188,7 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 
-    /// Print a stage: notation schedule concrete provenance graph lattice loops passes imp c llvm asm, or all
+    /// Print a stage: notation nodes schedule concrete provenance graph lattice loops passes imp c llvm asm, or all
     #[arg(long, value_name = "STAGE", value_delimiter = ',')]
     pub emit: Vec<String>,
 
@@ -211,6 +215,15 @@ pub struct ProgramArgs {
     /// Print one JSON object on standard output, and nothing else there
     #[arg(long)]
     pub json: bool,
+}
+
+/// Schemas of nodes that formats may name.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SchemaArgs {
+    /// File of schemas of nodes, which formats may then name (A:d{NAME}): `def NAME { .. }` (docs/dynamic.md); a PROGRAM.lac may have
+    /// them itself
+    #[arg(long = "schema", value_name = "FILE")]
+    pub schemas: Vec<String>,
 }
 
 /// How files are read.
@@ -265,6 +278,9 @@ pub struct ConvertArgs {
     /// How the file is read.
     #[command(flatten)]
     pub files: FileArgs,
+    /// Schemas that the format may name.
+    #[command(flatten)]
+    pub schemas: SchemaArgs,
 }
 
 /// The arguments of `info`.
@@ -282,9 +298,15 @@ pub struct InfoArgs {
     /// Measure the product with a vector in each format that may suit a matrix
     #[arg(long)]
     pub measure: bool,
+    /// Say what a format stores: the arrays of each level, and their bytes
+    #[arg(short = 'f', value_name = "FORMAT", conflicts_with = "machine")]
+    pub format: Option<String>,
     /// How the file is read.
     #[command(flatten)]
     pub files: FileArgs,
+    /// Schemas that the format may name.
+    #[command(flatten)]
+    pub schemas: SchemaArgs,
 }
 
 /// The arguments of `plot`.
@@ -319,13 +341,18 @@ pub struct PlotArgs {
     /// How the file is read.
     #[command(flatten)]
     pub files: FileArgs,
+    /// Schemas that the format may name.
+    #[command(flatten)]
+    pub schemas: SchemaArgs,
 }
 
 /// The help of `-f`, with the letter of every level kind.
 fn formats() -> String {
     let letters = lacunar_formats::Level::alphabet();
+    let schemas: Vec<String> = lacunar_formats::Template::every_program().iter().map(|own| own.title()).collect();
+    let schemas = schemas.join(" ");
     format!(
-        "Format: a name: dense sv coo csr csc dcsr dcsc csf bcsr(4,4) csb(b) hicoo(b) dia ell sell(8) sell(8,64); or level letters ({letters}) with an optional mode order (A:ds:1,0) or map (A:dsdd:0/4,1/4,0%4,1%4); see docs/formats.md"
+        "Format: a name: dense sv coo csr csc dcsr dcsc csf bcsr(4,4) csb(b) hicoo(b) dia ell sell(8) sell(8,64); or level letters ({letters}) and names of schemas of nodes in braces (A:d{{btree}}; {schemas}) with an optional mode order (A:ds:1,0) or map (A:dsdd:0/4,1/4,0%4,1%4); see docs/formats.md"
     )
 }
 

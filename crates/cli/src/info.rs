@@ -13,7 +13,7 @@ use lacunar_runtime::lists::Lists;
 use serde::Serialize;
 
 use crate::args::InfoArgs;
-use crate::convert::{list_of, read_options};
+use crate::convert::{Stored, list_of, read_options, stored};
 use crate::failure::Failure;
 use crate::inputs::{dims_of, sizes_text};
 use crate::measure::number;
@@ -103,12 +103,79 @@ struct Memory {
     bytes: u128,
 }
 
+/// What a format stores of a file's tensor.
+#[derive(Debug, Serialize)]
+struct Arrays {
+    file: String,
+    format: String,
+    /// Entries, without what only fills up.
+    entries: u64,
+    levels: Vec<LevelArrays>,
+    values: u64,
+    dtype: &'static str,
+    bytes: u64,
+}
+
+/// The arrays of a level.
+#[derive(Debug, Serialize)]
+struct LevelArrays {
+    kind: &'static str,
+    arrays: Vec<StoredArray>,
+}
+
+#[derive(Debug, Serialize)]
+struct StoredArray {
+    name: &'static str,
+    dtype: &'static str,
+    length: u64,
+}
+
+impl Arrays {
+    fn of(file: String, tensor: &DynTensor) -> Arrays {
+        let mut bytes = tensor.values().bytes();
+        let level = |level: &lacunar_runtime::storage::LevelStorage| {
+            let arrays = level.arrays().map(|(name, array)| {
+                bytes += array.bytes();
+                StoredArray { name, dtype: array.dtype().name(), length: array.len() as u64 }
+            });
+            LevelArrays { kind: level.kind().info().name, arrays: arrays.collect() }
+        };
+        let levels = tensor.levels().iter().map(level).collect();
+        Arrays {
+            file,
+            format: tensor.format().to_string(),
+            entries: tensor.count_entries(),
+            levels,
+            values: tensor.values().len() as u64,
+            dtype: tensor.dtype().name(),
+            bytes,
+        }
+    }
+
+    fn text(&self) -> String {
+        let Arrays { file, format, entries, levels, values, dtype, bytes } = self;
+        let each = |(number, level): (usize, &LevelArrays)| {
+            let array = |array: &StoredArray| format!(", {} {} x {}", array.name, array.length, array.dtype);
+            format!("level {}: {}{}\n", number + 1, level.kind, level.arrays.iter().map(array).collect::<String>())
+        };
+        let levels: String = levels.iter().enumerate().map(each).collect();
+        let size = bytes_text(*bytes);
+        format!("{file} as {format}: {entries} entries, {size}\n{levels}values: {values} x {dtype}\n")
+    }
+}
+
 /// Describes a file.
 ///
 /// # Errors
 /// It can't be read or is malformed, memory is refused.
 pub fn info(args: &InfoArgs) -> Result<(), Failure> {
     let text = match &args.file {
+        Some(file) if args.format.is_some() => {
+            let data = io::read(file, &read_options(args.files))?;
+            let Stored { tensor, .. } = stored(data, args.format.as_deref().unwrap_or_default())?;
+            let arrays = Arrays::of(file.display().to_string(), &tensor);
+            if args.json { json(&arrays)? } else { arrays.text() }
+        }
         Some(file) => {
             let (data, metadata) = io::read_described(file, &read_options(args.files))?;
             let info = describe(file.display().to_string(), data, metadata, args.measure)?;

@@ -30,6 +30,7 @@ mod report;
 pub mod request;
 mod run;
 mod sample;
+mod schemas;
 mod structured;
 mod tune;
 
@@ -62,9 +63,9 @@ fn execute(argv: &[OsString]) -> Result<(), Failure> {
     match &cli.command {
         Command::Run(args) | Command::Compile(args) => with_program(argv, &args.program, &cli.command),
         Command::Tune(args) => with_program(argv, &args.program.program, &cli.command),
-        Command::Convert(args) => convert::convert(args),
-        Command::Info(args) => info::info(args),
-        Command::Plot(args) => picture::plot(args),
+        Command::Convert(args) => schemas::define(&args.schemas).and_then(|()| convert::convert(args)),
+        Command::Info(args) => schemas::define(&args.schemas).and_then(|()| info::info(args)),
+        Command::Plot(args) => schemas::define(&args.schemas).and_then(|()| picture::plot(args)),
     }
 }
 
@@ -82,6 +83,11 @@ fn with_program(argv: &[OsString], name: &str, command: &Command) -> Result<(), 
 }
 
 fn on_program(program: &Program, command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) | Command::Compile(args) => schemas::define(&args.schemas)?,
+        Command::Tune(args) => schemas::define(&args.program.schemas)?,
+        Command::Convert(_) | Command::Info(_) | Command::Plot(_) => {}
+    }
     match command {
         Command::Run(args) | Command::Compile(args) if args.check_algebra => algebra::algebra(program),
         Command::Run(args) => run::run(program, args),

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! # PageRank, one step                          comments as in the language
+//! def queue { e: elem nonempty  n: queue }      schemas of nodes, which formats may name
 //! -f A:csc -i 'A:web graph.mtx'                 flags: lines that begin with `-`, quoted as in a shell
 //! r(i) = 0.85 * A(i,j) * p(j) + b(i)            statements
 //! ```
 //!
-//! Lines of flags are blanked, so that places in the text are those in the file.
+//! Lines of flags, and schemas, are blanked, so that places in the text are those in the file.
 
 use std::path::Path;
 
@@ -17,6 +18,7 @@ use lacunar_notation::Role;
 
 use crate::failure::Failure;
 use crate::request::Request;
+use crate::schemas;
 
 /// The longest program file that is read. The language has a lower limit for the statements.
 const MAX_FILE: u64 = 1 << 20;
@@ -44,11 +46,16 @@ impl Program {
             Some("lac") => (Language::Statements, "statements and flags"),
             Some("stur") => (Language::Rules, "rules and flags"),
             _ => {
-                let (text, origin) = (argument.to_string(), "expression".to_string());
+                let origin = "expression".to_string();
+                let text = schemas::without(argument.to_string(), &origin)?;
                 return Ok(Program { text, origin, flags: Vec::new(), language: Language::Statements });
             }
         };
-        Ok(Program { language, ..Program::from_file(&read_text(argument, what)?, argument)? })
+        let program = Program::from_file(&read_text(argument, what)?, argument)?;
+        match language {
+            Language::Statements => Ok(Program { text: schemas::without(program.text, argument)?, ..program }),
+            Language::Rules => Ok(Program { language, ..program }),
+        }
     }
 
     fn from_file(content: &str, origin: &str) -> Result<Program, Failure> {

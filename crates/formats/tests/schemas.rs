@@ -1,6 +1,8 @@
 //! Schemas of nodes: those of every program, what is printed, layouts, orders, and the mistakes that are found.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeSet;
+
 use lacunar_formats::schema::{FieldKind, Step, Target};
 use lacunar_formats::{Format, FormatError, FormatSpec, Level, LevelKind, Schema, Template};
 
@@ -143,4 +145,114 @@ fn names_are_those_of_one_schema() {
         Template::define("param K = 4  def own_head { h: own }  def own { e: elem[K]  n: own  seq = {e}, n }");
     assert_eq!(defined.unwrap().title(), "own<K=4>");
     assert_eq!(format("{own<8>}", 1).to_string(), "{own<8>}");
+}
+
+/// Texts, and the code, the line, the column and a part of the message or hint of each mistake.
+const BROKEN: [(&str, &[(&str, u32, u32, &str)]); 40] = [
+    ("", &[("E1601", 1, 1, "the end of the text stands where")]),
+    ("list { e: elem }", &[("E1601", 1, 1, "`list` stands where `def` or `param`")]),
+    ("def t { e elem }", &[("E1601", 1, 11, "`elem` stands where `:`")]),
+    ("def t { e: elem", &[("E1601", 1, 16, "the name of a field")]),
+    ("def t { }", &[("E1601", 1, 5, "no fields")]),
+    ("def t { e: 7 }", &[("E1601", 1, 12, "the type of a field")]),
+    ("def t { e: elem[-1] }", &[("E1601", 1, 17, "`-` stands where a number")]),
+    ("def t { e: elem[99999999999] }", &[("E1601", 1, 17, "more than 32 bits")]),
+    ("def t { e: elem[B] B: size in [1 2] }", &[("E1601", 1, 34, "`,`")]),
+    ("def t {\n  e: elem\n  seq = {e }  n }", &[("E1601", 3, 17, "`}` stands where `:`")]),
+    ("def t { elem: elem }", &[("E1602", 1, 9, "`elem` is a word of the language")]),
+    ("def seq { e: elem }", &[("E1602", 1, 5, "give a node type another name")]),
+    ("def t { e: elem\n  e: elem }", &[("E1602", 2, 3, "two definitions of `e`")]),
+    ("def t { e: elem } def t { e: elem }", &[("E1602", 1, 23, "two definitions of `t`")]),
+    ("def Tree { e: elem }", &[("E1602", 1, 5, "can't be the name of a level kind")]),
+    ("def t { e: elem nonempty  l: tt }", &[("E1603", 1, 30, "`tt` is no type")]),
+    ("def t { e: elem[C]  B: size }", &[("E1603", 1, 17, "size field of `t`")]),
+    ("def tree { e: elem  l: tree  seq = l, f }", &[("E1603", 1, 39, "`f` is no field of `tree`")]),
+    ("def t : s { e: elem }", &[("E1603", 1, 9, "`s` is no supertype")]),
+    ("def t { e: elem[B]  B: size in [1,K] }", &[("E1603", 1, 35, "`K` is no parameter")]),
+    ("def a { e: elem  n: b }\ndef b { e: elem  n: a }", &[("E1604", 1, 5, "`def a_root { r: a }`")]),
+    ("def a { e: elem }\ndef b { e: elem }", &[("E1604", 2, 5, "`b` is a root besides `a`")]),
+    ("def supertype s def a : s { e: elem  n: s } def b : s { n: s }", &[("E1604", 1, 21, "`def s_root { r: s }`")]),
+    (
+        "def t_root { h: t } def t { e: elem } def u { e: elem v: v } def v { u: u }",
+        &[("E1605", 1, 43, "no node of type `u`"), ("E1605", 1, 66, "no node of type `v`")],
+    ),
+    ("def supertype s def t : s { e: elem }", &[("E1605", 1, 15, "no child is a `s`")]),
+    ("def t { e: elem[c]  c: uint32 }", &[("E1606", 1, 17, "`c` is no size field")]),
+    ("def t { e: elem  B: size }", &[("E1606", 1, 18, "no array of `t` has the length `B`")]),
+    ("def t { e: elem l: t seq = e, l, e }", &[("E1607", 1, 34, "`e` is in the order twice")]),
+    ("def t { e: elem[B] B: size seq = {e}, B }", &[("E1607", 1, 39, "neither an element nor a child")]),
+    ("def t { e: elem seq = e seq = e }", &[("E1607", 1, 25, "two orders")]),
+    ("def t { e: elem[2]  c: t[3]  seq = {c, e} }", &[("E1608", 1, 40, "`e` is not as long as `c`")]),
+    ("def t { e: elem[2]  c: t  seq = {e, c} }", &[("E1608", 1, 37, "`c` is no array of `t`")]),
+    ("def t { e: elem p: parent q: parent }", &[("E1609", 1, 27, "a second field for the parent")]),
+    ("def r { a: a b: b } def a { n: c } def b { n: c } def c { p: parent e: elem }", &[("E1609", 1, 62, "held by")]),
+    ("def t { e: elem nonempty  n: t nonempty }", &[("E1610", 1, 5, "children without end")]),
+    ("def supertype s\ndef t { e: elem }", &[("E1611", 1, 15, "no node type is a `s`")]),
+    ("def a { e: elem n: b } def b : a { e: elem }", &[("E1611", 1, 32, "`a` is a node type and no supertype")]),
+    ("def t { e: elem[B]  B: size in [3,2] }", &[("E1612", 1, 35, "`B` is in [3,2]")]),
+    ("def t { e: elem[0] }", &[("E1612", 1, 17, "no items")]),
+    ("def t { n: t }", &[("E1613", 1, 5, "no type holds elements")]),
+];
+
+#[test]
+fn mistakes_have_a_code_a_place_and_a_hint() {
+    let mut failed = Vec::new();
+    for (text, expected) in BROKEN {
+        let found = Schema::parse(text).err().unwrap_or_default();
+        let fits = found.len() == expected.len()
+            && found.iter().zip(expected).all(|(error, (code, line, column, part))| {
+                (error.code, error.line, error.column) == (*code, *line, *column)
+                    && error.to_string().contains(part)
+                    && !error.hint.is_empty()
+            });
+        if !fits {
+            failed.push(format!("{text}\n{}", found.iter().map(|error| format!("  {error}\n")).collect::<String>()));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.concat());
+    let bounds = "def t { e: elem[B]  B: size in [1,4] about 5  f: elem[C]  C: size in [1,70000] }";
+    let codes: Vec<&str> = Schema::parse(bounds).unwrap_err().iter().map(|error| error.code).collect();
+    assert_eq!(codes, ["E1612", "E1612"]);
+    let sizes: String = (0..9).map(|k| format!("e{k}: elem[B{k}] B{k}: size ")).collect();
+    assert_eq!(Schema::parse(&format!("def t {{ {sizes} }}")).unwrap_err()[0].code, "E1612");
+    assert_eq!(Template::every_program()[0].with(&[1]).unwrap_err()[0].code, "E1614");
+}
+
+/// Every code of this crate's schemas is explained, and made by some text here.
+#[test]
+fn codes_are_explained() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let docs = std::fs::read_to_string(root.join("../../docs/errors.md")).unwrap();
+    let explained = docs.lines().filter_map(|line| line.strip_prefix("### ")?.split(':').next());
+    let explained: BTreeSet<String> = explained.filter(|code| code.starts_with("E16")).map(str::to_string).collect();
+    let mut used = BTreeSet::new();
+    for entry in std::fs::read_dir(root.join("src/schema")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(path).unwrap();
+            used.extend(text.split('"').filter(|word| word.len() == 5 && word.starts_with("E16")).map(str::to_string));
+        }
+    }
+    assert_eq!(used, explained);
+    let tried: BTreeSet<String> =
+        BROKEN.iter().flat_map(|(_, errors)| errors.iter().map(|error| error.0.to_string())).collect();
+    let others = BTreeSet::from(["E1614".to_string(), "E1615".to_string()]);
+    assert_eq!(used.difference(&tried).cloned().collect::<BTreeSet<_>>(), others);
+}
+
+/// A text may have several schemas, and a program any, whose places are those in the text.
+#[test]
+fn several_schemas_are_told_apart() {
+    let text = "# two\nparam K = 4\ndef supertype of_two\ndef two_in : of_two { e: elem[B] nonempty  c: of_two[B]  B: size in [1,K] \
+                seq = {c, e} }  def one { e: elem  n: one  seq = e, n }\ndef two_root { r: of_two }";
+    let names = |templates: &[Template]| templates.iter().map(Template::title).collect::<Vec<_>>();
+    assert_eq!(names(&Template::define_all(text).unwrap()), ["two<K=4>", "one"]);
+    let program = format!("{text}; y(i) = A(i,j) * x(j)\n  def three {{ a: elem\n b: elem }}\nz(i) = def(i)\n");
+    let (rest, templates) = Template::in_program(&program);
+    assert_eq!(names(&templates.unwrap()), ["two<K=4>", "one", "three"]);
+    assert_eq!(rest.len(), program.len());
+    assert_eq!(rest.split_whitespace().collect::<Vec<_>>().join(" "), "# two ; y(i) = A(i,j) * x(j) z(i) = def(i)");
+    let (_, wrong) = Template::in_program("x = 1\ndef t { e: elm }\ny = 2");
+    assert_eq!((wrong.clone().unwrap_err()[0].line, wrong.unwrap_err()[0].column), (2, 12));
+    assert_eq!(Template::in_program("def = 2\nparam(i) = x(i)").0, "def = 2\nparam(i) = x(i)");
 }

@@ -66,9 +66,10 @@ pub struct Stage(pub &'static str);
 
 impl Stage {
     /// All stages, in order.
-    pub const ALL: [Stage; 14] = [
+    pub const ALL: [Stage; 15] = [
         Stage("program"),
         Stage("structure"),
+        Stage("nodes"),
         Stage("notation"),
         Stage("schedule"),
         Stage("concrete"),
@@ -240,6 +241,10 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             "only a program of statements alone is assembled and computed in two runs".to_string(),
         ));
     }
+    let nodes = nodes(&program);
+    if !nodes.is_empty() {
+        trace.print("nodes", || nodes);
+    }
     trace.print("program", || program.actions_text());
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));
@@ -324,6 +329,19 @@ fn structures(program: &Program) -> String {
         };
     }
     text
+}
+
+/// The layouts of nodes of each schema that a format names.
+fn nodes(program: &Program) -> String {
+    let levels = |tensor: &lacunar_notation::Tensor| tensor.format.levels().to_vec();
+    let schemas = program.tensors.iter().flat_map(|(_, tensor)| levels(tensor)).filter_map(|level| level.kind.schema());
+    let mut seen: Vec<&lacunar_formats::Schema> = Vec::new();
+    for schema in schemas {
+        if !seen.contains(&schema) {
+            seen.push(schema);
+        }
+    }
+    seen.iter().map(|schema| format!("# {}\n{}", schema.name(), schema.layouts())).collect()
 }
 
 /// The note on the loops of a function that end before their last iteration.

@@ -39,6 +39,7 @@
 
 mod builtin;
 mod check;
+mod define;
 mod error;
 mod layout;
 mod names;

@@ -3,7 +3,7 @@
 use lacunar_base::Span;
 use lacunar_base::words::nearest;
 
-use super::syntax::{Const, Name, Raw, RawEntry, RawField, RawKind, RawNode};
+use super::syntax::{Const, Name, Raw, RawEntry, RawField, RawKind, RawNode, RawSupertype};
 use super::{Extent, Field, FieldKind, Schema, SchemaError, Supertype, Target};
 
 /// Names of a schema, and the mistakes that were found.
@@ -57,7 +57,7 @@ impl<'r> Names<'r> {
     fn once(&mut self) {
         let raw = self.raw;
         let params = raw.params.iter().map(|param| &param.name);
-        let types = raw.supertypes.iter().chain(raw.nodes.iter().map(|node| &node.name));
+        let types = raw.supertypes.iter().map(|it| &it.name).chain(raw.nodes.iter().map(|node| &node.name));
         self.distinct(&params.clone().chain(types).collect::<Vec<_>>());
         for node in &raw.nodes {
             let fields = node.fields.iter().map(|field| &field.name);
@@ -112,7 +112,7 @@ impl<'r> Names<'r> {
             let is_sub = |node: &RawNode| node.supertype.as_ref().is_some_and(|name| name.text == supertype.text);
             raw.nodes.iter().enumerate().filter(|(_, node)| is_sub(node)).map(|(number, _)| number).collect()
         };
-        for supertype in &raw.supertypes {
+        for RawSupertype { name: supertype, .. } in &raw.supertypes {
             if subtypes(supertype).is_empty() {
                 let message = format!("no node type is a `{}`", supertype.text);
                 self.error(
@@ -123,19 +123,19 @@ impl<'r> Names<'r> {
                 );
             }
         }
-        raw.supertypes.iter().map(|name| Supertype { name: name.text.clone(), subtypes: subtypes(name) }).collect()
+        raw.supertypes.iter().map(|it| Supertype { name: it.name.text.clone(), subtypes: subtypes(&it.name) }).collect()
     }
 
     /// The number of a node type's supertype.
     pub fn supertype(&mut self, node: &RawNode) -> Option<usize> {
         let name = node.supertype.as_ref()?;
         let raw = self.raw;
-        let found = raw.supertypes.iter().position(|supertype| supertype.text == name.text);
+        let found = raw.supertypes.iter().position(|supertype| supertype.name.text == name.text);
         if found.is_none() && raw.nodes.iter().any(|node| node.name.text == name.text) {
             let message = format!("`{}` is a node type and no supertype", name.text);
             self.error("E1611", name.span, message, "declare a name for both: `def supertype NAME`");
         } else if found.is_none() {
-            self.unknown(name, "supertype", raw.supertypes.iter().map(|name| name.text.as_str()));
+            self.unknown(name, "supertype", raw.supertypes.iter().map(|it| it.name.text.as_str()));
         }
         found
     }
@@ -145,10 +145,10 @@ impl<'r> Names<'r> {
         if let Some(number) = raw.nodes.iter().position(|node| node.name.text == name.text) {
             return Target::Node(number);
         }
-        match raw.supertypes.iter().position(|supertype| supertype.text == name.text) {
+        match raw.supertypes.iter().position(|supertype| supertype.name.text == name.text) {
             Some(number) => Target::Super(number),
             None => {
-                let types = raw.nodes.iter().map(|node| &node.name).chain(&raw.supertypes);
+                let types = raw.nodes.iter().map(|node| &node.name).chain(raw.supertypes.iter().map(|it| &it.name));
                 self.unknown(
                     name,
                     "type",

@@ -10,7 +10,7 @@
 
 use std::fmt::Write;
 
-use super::{Extent, Field, FieldKind, Meta, Node, Schema, Target};
+use super::{Extent, Field, FieldKind, Layout, Meta, Node, Schema, Target};
 
 /// The text of a schema.
 pub(super) fn text(schema: &Schema) -> String {
@@ -34,6 +34,84 @@ impl Schema {
     pub fn field_type(&self, node: &Node, field: &Field) -> String {
         kind(self, node, field)
     }
+
+    /// The layouts of all node types: which words and positions of a node are which field's.
+    ///
+    /// ```
+    /// use lacunar_formats::Schema;
+    /// let text = Schema::builtin("bst", &[]).unwrap().layouts();
+    /// assert!(text.starts_with("bst: 4 words, 1 position\n"), "{text}");
+    /// assert!(text.contains("  word 3       slot   the first position"), "{text}");
+    /// ```
+    pub fn layouts(&self) -> String {
+        self.nodes
+            .iter()
+            .filter(|node| !(self.is_transparent() && node.number == self.root))
+            .map(|node| layout(self, node))
+            .collect()
+    }
+}
+
+/// A number with a word, and the room that arrays without a bound take besides.
+fn counted(count: u32, rooms: usize, word: &str) -> String {
+    let room = match rooms {
+        0 => String::new(),
+        1 => " + room".to_string(),
+        rooms => format!(" + {rooms} room"),
+    };
+    format!("{count}{room} {word}{}", if count == 1 && rooms == 0 { "" } else { "s" })
+}
+
+fn layout(schema: &Schema, node: &Node) -> String {
+    let Layout { words, slot, slots, room, unbounded, slot_rooms, align } = &node.layout;
+    let tag = node.supertype.map(|number| format!(" : {}, tag {}", schema.supertypes[number].name, node.tag));
+    let positions = counted(*slots, *slot_rooms as usize, "position");
+    let mut text = format!("{}{}: {}", node.name, tag.unwrap_or_default(), counted(*words, unbounded.len(), "word"));
+    text += &if unbounded.is_empty() { String::new() } else { format!(", in multiples of {align}") };
+    text += &format!(", {positions}\n");
+    let is_unbounded = |number: usize| unbounded.contains(&number);
+    let length = |field: &Field| match field.array() {
+        None if matches!(field.kind, FieldKind::Meta(Meta::Int(64) | Meta::Uint(64))) => 2,
+        None => 1,
+        Some(Extent::Const(length)) => length,
+        Some(Extent::Size(size)) => match node.fields[size].kind {
+            FieldKind::Size { most, .. } => most.unwrap_or_default(),
+            _ => 0,
+        },
+    };
+    let range = |first: u32, rooms: u32, field: &Field, open: bool| {
+        let start = match rooms {
+            0 => first.to_string(),
+            1 => format!("{first} + room"),
+            rooms => format!("{first} + {rooms} room"),
+        };
+        if open { format!("{start} ..") } else { format!("{start} ..= {}", first + length(field).max(1) - 1) }
+    };
+    let mut lines: Vec<(u32, u32, String)> = Vec::new();
+    for (number, field) in node.fields.iter().enumerate() {
+        let open = is_unbounded(number);
+        let one = !open && length(field) == 1;
+        let place = if one {
+            format!("word {}", field.offset)
+        } else {
+            format!("words {}", range(field.offset, field.rooms, field, open))
+        };
+        let at = match field.kind {
+            FieldKind::Elem { .. } if one => format!("   position slot + {}", field.slot),
+            FieldKind::Elem { .. } => {
+                format!("   positions slot + {}", range(field.slot, field.slot_rooms, field, open))
+            }
+            _ => String::new(),
+        };
+        let line = format!("  {place:<12} {:<6} {}{at}\n", field.name, kind(schema, node, field));
+        lines.push((field.offset, field.rooms, line));
+    }
+    lines.extend(slot.map(|word| (word, 0, format!("  {:<12} slot   the first position\n", format!("word {word}")))));
+    lines.extend(room.map(|word| {
+        (word, 0, format!("  {:<12} room   the length of arrays without a bound\n", format!("word {word}")))
+    }));
+    lines.sort();
+    text + &lines.into_iter().map(|(_, _, line)| line).collect::<String>()
 }
 
 fn kind(schema: &Schema, node: &Node, field: &Field) -> String {

@@ -2,7 +2,7 @@
 //! that is complete or not there, holders of one type.
 
 use super::names::Names;
-use super::syntax::{Raw, RawEntry, RawKind, RawNode};
+use super::syntax::{Raw, RawEntry, RawKind, RawNode, RawSupertype};
 use super::{Extent, FieldKind, Node, Schema, Step, Supertype, Target};
 
 /// The types of nodes, and what they were made of.
@@ -84,7 +84,7 @@ impl Types<'_> {
             let message = format!("no node of type `{}` is ever held by another", node.name.text);
             names.error("E1605", node.name.span, message, "leave the type out, or add a child of it");
         }
-        for supertype in &self.raw.supertypes {
+        for RawSupertype { name: supertype, .. } in &self.raw.supertypes {
             let is_used = |number: usize| {
                 self.children(number).any(|target| match target {
                     Target::Super(other) => self.supertypes[other].name == supertype.text,

@@ -51,6 +51,15 @@ pub(super) struct RawParam {
     pub name: Name,
     pub value: u32,
     pub place: Span,
+    /// The place of all of it.
+    pub span: Span,
+}
+
+/// A supertype, and the place of its definition.
+#[derive(Clone, Debug)]
+pub(super) struct RawSupertype {
+    pub name: Name,
+    pub span: Span,
 }
 
 /// The type of a field.
@@ -86,13 +95,15 @@ pub(super) struct RawNode {
     pub supertype: Option<Name>,
     pub fields: Vec<RawField>,
     pub seq: Option<Vec<RawEntry>>,
+    /// The place of all of it.
+    pub span: Span,
 }
 
 /// All definitions of a text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Raw {
     pub params: Vec<RawParam>,
-    pub supertypes: Vec<Name>,
+    pub supertypes: Vec<RawSupertype>,
     pub nodes: Vec<RawNode>,
 }
 
@@ -120,17 +131,19 @@ pub(super) fn read(text: &str) -> Result<Raw, SchemaError> {
     let mut parser = Parser { text, tokens: tokens(text), at: 0 };
     let mut raw = Raw::default();
     while parser.peek().kind != Kind::End {
+        let start = parser.peek().span;
         if parser.takes_word("param") {
             let name = parser.name("a parameter")?;
             parser.sign('=')?;
             let place = parser.peek().span;
             let value = parser.number()?;
-            raw.params.push(RawParam { name, value, place });
+            raw.params.push(RawParam { name, value, place, span: start.to(place) });
         } else if parser.takes_word("def") {
             if parser.takes_word("supertype") {
-                raw.supertypes.push(parser.name("a supertype")?);
+                let name = parser.name("a supertype")?;
+                raw.supertypes.push(RawSupertype { span: start.to(name.span), name });
             } else {
-                raw.nodes.push(parser.node()?);
+                raw.nodes.push(parser.node(start)?);
             }
         } else {
             return Err(parser.unexpected("`def` or `param`", "a schema is a list of `def NAME { .. }`"));
@@ -216,11 +229,12 @@ impl Parser<'_> {
         }
     }
 
-    fn node(&mut self) -> Result<RawNode, SchemaError> {
+    fn node(&mut self, start: Span) -> Result<RawNode, SchemaError> {
         let name = self.name("a node type")?;
         let supertype = if self.takes_sign(':') { Some(self.name("a supertype")?) } else { None };
         self.sign('{')?;
         let (mut fields, mut seq) = (Vec::new(), None);
+        let mut end = self.peek().span;
         while !self.takes_sign('}') {
             let start = self.peek().span;
             if self.takes_word("seq") {
@@ -230,17 +244,19 @@ impl Parser<'_> {
                     let message = format!("`{}` has two orders", name.text);
                     return Err(SchemaError::new(self.text, "E1607", start, message, "join them to one `seq = ..`"));
                 }
+                end = self.peek().span;
                 continue;
             }
             fields.push(self.field()?);
             self.takes_sign(',');
+            end = self.peek().span;
         }
         if fields.is_empty() {
             let message = format!("node type `{}` has no fields", name.text);
             let hint = "write what a node holds: `e: elem nonempty`, `n: TYPE`";
             return Err(SchemaError::new(self.text, "E1601", name.span, message, hint));
         }
-        Ok(RawNode { name, supertype, fields, seq })
+        Ok(RawNode { name, supertype, fields, seq, span: start.to(end) })
     }
 
     fn field(&mut self) -> Result<RawField, SchemaError> {

@@ -475,7 +475,7 @@ impl Shapes {
         let (mut left, mut open) = (own.saturating_sub(least), it.open);
         for (size, length) in it.sizes.iter().zip(&mut lengths) {
             if !size.is_coupled {
-                let wanted = if size.full > 0 { left / size.full } else { left.div_ceil(size.open.max(1)) };
+                let wanted = left.checked_div(size.full).unwrap_or_else(|| left.div_ceil(size.open.max(1)));
                 let more = wanted.min(size.most - size.least);
                 *length += more;
                 left -= more * size.full;
