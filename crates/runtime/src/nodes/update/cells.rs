@@ -130,6 +130,6 @@ pub(crate) struct Cell {
     pub field: usize,
     /// The word.
     pub at: u32,
-    /// What is there.
+    /// The item there, if there is one.
     pub item: Option<Item>,
 }

@@ -16,7 +16,7 @@ pub(crate) fn usual(about: Option<u32>) -> u32 {
     about.map_or(LONG, |about| about.saturating_mul(2).max(2))
 }
 
-/// What updates keep of a level between two of them.
+/// Facts and free nodes of a level, kept between two updates.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     /// By type of nodes.
@@ -67,7 +67,7 @@ impl Kept {
     }
 }
 
-/// What follows from the fields of a node type.
+/// Properties of a node type, which follow from its fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     /// There is one child at most, which is the last step: a chain of such nodes has no depth.

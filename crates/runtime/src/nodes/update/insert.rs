@@ -1,6 +1,6 @@
 //! A new element.
 //!
-//! Where the gap of its coordinate is in a block that has room, the elements behind go one place up. Otherwise the node's items with the new one
+//! If the gap of its coordinate is in a block that has room, the elements behind go one place up. Otherwise the node's items with the new one
 //! are fitted again, and these are tried, one after the other:
 //!
 //! ```text
@@ -24,7 +24,7 @@ use super::locate::Located;
 use super::payload::FRESH;
 use crate::error::StorageError;
 
-/// What became of a coordinate that was to be stored.
+/// The outcome for a coordinate that was to be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
     /// It was stored before, at this position.

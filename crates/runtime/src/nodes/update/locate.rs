@@ -19,7 +19,7 @@ use super::items::{Fit, Item, Source};
 use super::payload::FRESH;
 use crate::nodes::View;
 
-/// Where a search ends.
+/// The end of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Located {
     /// The coordinate is stored: its word, and its position.
@@ -83,7 +83,7 @@ impl Editor<'_> {
 }
 
 impl View<'_> {
-    /// What is at a coordinate under a parent position, and the path to there.
+    /// Looks for a coordinate under a parent position, and makes the path to there.
     pub fn locate(&self, parent: u32, coordinate: u32, path: &mut Vec<Visit>) -> Located {
         path.clear();
         match self.schema.is_ordered() {
@@ -133,7 +133,7 @@ impl View<'_> {
             let items = self.read(base, ty);
             let behind = items.iter().rposition(Item::is_elem).map_or(0, |last| last + 1);
             if behind > 0 {
-                // What waits is before this.
+                // All that waits is before this.
                 waiting.clear();
                 largest = items[behind - 1].coordinate().max(largest);
             }
@@ -229,7 +229,7 @@ impl View<'_> {
             }
             return;
         }
-        // What is in the gap may begin in the arrays' items before.
+        // The gap may begin in the arrays' items before.
         let from = reached.map_or(0, |k| k.saturating_sub(1));
         self.step_cells(base, ty, step, from, &mut |cell| {
             match (cell.item, &node.fields[cell.field].kind) {

@@ -1,4 +1,4 @@
-//! What lies at the positions of a level: values, or the subtensors of the level below.
+//! Values, or subtensors of the level below: the things that lie at the positions of a level.
 //!
 //! A position of the innermost level has a value. Under dense levels it has as many as these have places, one behind the other; above a
 //! level of nodes it has the handle of the subtensor's root node. So it is always the same number of elements of one array, and an
@@ -29,7 +29,7 @@ pub struct Payload<'a> {
     bytes: usize,
     /// Places that are not used have to be 0: they are handles, which a check follows.
     is_cleared: bool,
-    /// What a new element begins with; zeros, if nothing.
+    /// The bytes that a new element begins with; zeros, if there are none.
     fresh: Vec<MaybeUninit<u8>>,
     /// The others that are held, from number 1 on.
     held: Vec<MaybeUninit<u8>>,
@@ -136,6 +136,8 @@ impl<'a> Payload<'a> {
 pub(crate) fn reserve(buffer: &mut Buffer, more: u64) -> Result<(), AllocError> {
     let len = buffer.len();
     let wanted = (len as u64).saturating_add(more);
+    #[cfg(test)]
+    limit::check(wanted)?;
     if wanted <= buffer.capacity() as u64 && !buffer.is_borrowed() {
         return Ok(());
     }
@@ -146,3 +148,20 @@ pub(crate) fn reserve(buffer: &mut Buffer, more: u64) -> Result<(), AllocError> 
 
 /// How many elements an array has room for at least.
 const LEAST: u64 = 64;
+
+/// A limit of memory, for tests of what is left when it is reached.
+#[cfg(test)]
+pub(crate) mod limit {
+    use std::cell::Cell;
+
+    use crate::error::AllocError;
+
+    thread_local! {
+        /// How many elements an array of nodes or of what lies at positions may have.
+        pub(crate) static ELEMENTS: Cell<u64> = const { Cell::new(u64::MAX) };
+    }
+
+    pub(super) fn check(wanted: u64) -> Result<(), AllocError> {
+        if wanted > ELEMENTS.get() { Err(AllocError { bytes: wanted }) } else { Ok(()) }
+    }
+}
