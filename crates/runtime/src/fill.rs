@@ -85,8 +85,8 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// How many of the stored values are entries: places that a level leaves unused have none. If only values tell entries from padding, in blocks, along diagonals
-    /// or in dense levels, these are the ones that differ from the fill value; otherwise all are, zeros too.
+    /// How many of the stored values are entries: places that a level leaves unused have none. If only values tell entries from padding,
+    /// in blocks, along diagonals or in dense levels, these are the ones that differ from the fill value; otherwise all are, zeros too.
     ///
     /// ```
     /// use lacunar_formats::Format;
