@@ -13,6 +13,7 @@ pub mod drive;
 mod files;
 mod kernels;
 mod mutate;
+mod schemas;
 mod texts;
 
 /// A function that is called with any bytes.
@@ -29,11 +30,12 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     texts::EXPRESSIONS,
     texts::FORMATS,
     texts::SCHEDULES,
     texts::PROGRAMS,
+    schemas::SCHEMAS,
     files::MATRIX_MARKET,
     files::FROSTT,
     files::EDGE_LIST,

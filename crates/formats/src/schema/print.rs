@@ -41,7 +41,7 @@ impl Schema {
     /// use lacunar_formats::Schema;
     /// let text = Schema::builtin("bst", &[]).unwrap().layouts();
     /// assert!(text.starts_with("bst: 4 words, 1 position\n"), "{text}");
-    /// assert!(text.contains("  word 3       slot   the first position"), "{text}");
+    /// assert!(text.contains("  word 3          slot   the first position"), "{text}");
     /// ```
     pub fn layouts(&self) -> String {
         self.nodes
@@ -103,12 +103,12 @@ fn layout(schema: &Schema, node: &Node) -> String {
             }
             _ => String::new(),
         };
-        let line = format!("  {place:<12} {:<6} {}{at}\n", field.name, kind(schema, node, field));
+        let line = format!("  {place:<15} {:<6} {}{at}\n", field.name, kind(schema, node, field));
         lines.push((field.offset, field.rooms, line));
     }
-    lines.extend(slot.map(|word| (word, 0, format!("  {:<12} slot   the first position\n", format!("word {word}")))));
+    lines.extend(slot.map(|word| (word, 0, format!("  {:<15} slot   the first position\n", format!("word {word}")))));
     lines.extend(room.map(|word| {
-        (word, 0, format!("  {:<12} room   the length of arrays without a bound\n", format!("word {word}")))
+        (word, 0, format!("  {:<15} room   the length of arrays without a bound\n", format!("word {word}")))
     }));
     lines.sort();
     text + &lines.into_iter().map(|(_, _, line)| line).collect::<String>()
