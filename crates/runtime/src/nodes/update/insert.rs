@@ -1,7 +1,7 @@
 //! A new element.
 //!
-//! If the gap of its coordinate is in a block that has room, the elements behind go one place up. Otherwise the node's items with the new one
-//! are fitted again, and these are tried, one after the other:
+//! If the gap of its coordinate is in a block that has room, the elements behind go one place up. Otherwise the node's items with the new
+//! one are fitted again, and these are tried, one after the other:
 //!
 //! ```text
 //! the node as it is                                 two used places of a block of four, and a hole
