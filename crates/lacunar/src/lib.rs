@@ -118,4 +118,6 @@ mod docs {
     struct Rust;
     #[doc = include_str!("../../../docs/structure.md")]
     struct Structure;
+    #[doc = include_str!("../../../docs/dynamic.md")]
+    struct Dynamic;
 }

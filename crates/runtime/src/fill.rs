@@ -85,8 +85,8 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// How many of the stored values are entries. If only values tell entries from padding, in blocks, along diagonals
-    /// or in dense levels, these are the ones that differ from the fill value; otherwise all are, zeros too.
+    /// How many of the stored values are entries: places that a level leaves unused have none. If only values tell entries from padding,
+    /// in blocks, along diagonals or in dense levels, these are the ones that differ from the fill value; otherwise all are, zeros too.
     ///
     /// ```
     /// use lacunar_formats::Format;
@@ -96,6 +96,15 @@ impl Tensor {
     /// assert_eq!((tensor.entries(), tensor.nnz()), (2, 4));
     /// ```
     pub fn entries(&self) -> u64 {
+        let has_unused = self.format().levels().iter().any(|level| !level.properties().compact);
+        if has_unused && self.format().map().is_none() {
+            let counted = match self.format().is_padded() {
+                true => self.to_plain().map(|plain| plain.entries()),
+                false => self.counted(),
+            };
+            // Without memory for the count, what is known: there are no more.
+            return counted.unwrap_or(self.nnz());
+        }
         if !self.format().is_padded() {
             return self.nnz();
         }

@@ -110,6 +110,25 @@ impl Tensor {
         Ok(Tensor::assemble(self.dims().to_vec(), plain, levels, values))
     }
 
+    /// How many coordinates the innermost level stores.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn counted(&self) -> Result<u64, StorageError> {
+        let (mut parents, mut positions, mut count) = (Places::Same(1), 1, 1);
+        for (level, storage) in self.levels().iter().enumerate() {
+            let stored = Stored::new(storage, &parents)?;
+            count = stored.edges[parents.count()];
+            if level + 1 < self.levels().len() {
+                let overflow = || StorageError::overflow(format!("the number of positions of level {level}"));
+                positions = storage.positions(positions).ok_or_else(overflow)?;
+                let next = stored.positions(positions)?;
+                parents = next;
+            }
+        }
+        Ok(count)
+    }
+
     /// The values at places of the tensor; zeros where there is none.
     fn values_at(&self, places: &Places) -> Result<Buffer, StorageError> {
         match places {

@@ -26,6 +26,8 @@ mod walk;
 
 pub(crate) use build::spread;
 pub(crate) use check::check;
+#[cfg(test)]
+pub(crate) use update::limit;
 pub(crate) use update::{Kept, find, put, remove};
 pub use update::{Payload, Put};
 pub(crate) use view::{View, holder_word};

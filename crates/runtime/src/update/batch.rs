@@ -1,8 +1,8 @@
 //! Many changes of a tensor at once: all of them, or none.
 //!
 //! Changes of the same coordinates are taken together first, in the order in which they were given; then there is one for each. They are
-//! carried out in the order of coordinates as the format stores them, row after row: neighbors meet the same nodes. What could fail comes
-//! first, and is undone if something does; removals come last.
+//! carried out in the order of coordinates as the format stores them, row after row: neighbors meet the same nodes. Changes that could
+//! fail come first, and are undone if one does; removals come last.
 //!
 //! ```text
 //! set (2,1) 5    add (0,3) 1    remove (1,1)    add (2,1) 2      sorted and taken together:  add (0,3) 1   remove (1,1)   set (2,1) 7
@@ -55,7 +55,7 @@ enum Change<T> {
     Remove,
 }
 
-/// What became of changes.
+/// The outcome of changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Updated {
     /// Entries that were not stored before.
@@ -321,3 +321,52 @@ fn put_new<T: Element>(
 const PART: u64 = 4;
 /// A batch of so many changes is not.
 const FEW: u64 = 64;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use lacunar_formats::{DType, FormatSpec};
+
+    use super::*;
+    use crate::nodes::limit;
+    use crate::random::SplitMix;
+
+    #[test]
+    fn without_memory_nothing_is_changed() {
+        for text in ["d{btree<4>}", "{bst}{blist<4>}", "d{ctree<4>}", "{pactree<6,3>}{rbtree}"] {
+            let format = text.parse::<FormatSpec>().unwrap().resolve(2).unwrap();
+            let mut rng = SplitMix(5);
+            let mut tensor = Tensor::zeros(vec![20, 1000], &format, DType::F64).unwrap();
+            for _ in 0..400 {
+                tensor.insert(&[rng.below(20), rng.below(1000)], rng.below(9) as f64).unwrap();
+            }
+            let entries = |tensor: &Tensor| tensor.convert(&Format::csf(2)).unwrap().to_coo().unwrap();
+            let before = entries(&tensor);
+            let mut batch = Batch::new(2);
+            for k in 0..64 {
+                let at = [rng.below(20), rng.below(1000)];
+                match k % 8 {
+                    0 => batch.remove(&[before.coords[0].get(k).unwrap(), before.coords[1].get(k).unwrap()]),
+                    1 => batch.add(&[before.coords[0].get(k).unwrap(), before.coords[1].get(k).unwrap()], 1.0),
+                    _ => batch.set(&at, 1.0),
+                };
+            }
+            // Every limit from what is there on, until one is enough.
+            let mut refused = 0;
+            for elements in (tensor.levels()[1].numbers(1).len() as u64 / 2..).step_by(40) {
+                limit::ELEMENTS.set(elements);
+                let updated = tensor.update(&batch);
+                limit::ELEMENTS.set(u64::MAX);
+                tensor.validate().unwrap();
+                if updated.is_ok() {
+                    break;
+                }
+                assert!(matches!(updated, Err(StorageError::Alloc(_))));
+                assert_eq!(entries(&tensor), before, "{text}");
+                refused += 1;
+            }
+            assert!(refused > 3, "{text}");
+            assert_ne!(entries(&tensor), before);
+        }
+    }
+}

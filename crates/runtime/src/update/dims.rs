@@ -59,7 +59,8 @@ impl Tensor {
         let order = self.format().mode_order().to_vec();
         let (_, _, levels, _) = self.parts_mut();
         let sizes: Vec<u64> = order.iter().map(|mode| dims[*mode]).collect();
-        if sizes.iter().skip(1).any(|size| *size > u64::from(u32::MAX)) {
+        let is_wide = |(level, size): (&LevelStorage, &u64)| has_nodes(level) && *size > u64::from(u32::MAX);
+        if levels.iter().zip(&sizes).any(is_wide) {
             return Ok(false);
         }
         if let [first, next, ..] = levels.as_mut_slice()

@@ -111,7 +111,7 @@ impl Tensor {
             match self.put(below, at, own) {
                 Ok(Put::Before(position) | Put::Now(position)) => at = position,
                 failed => {
-                    // What is above goes again: levels of nodes do not fail in that.
+                    // The new coordinate above goes again: levels of nodes do not fail in that.
                     let own = coordinates[self.format().mode_order()[level]];
                     self.take_out(level, parent, own)?;
                     return failed.map(|_| None);

@@ -10,7 +10,7 @@
 //! snapshot.rs    a tensor as it is now, whatever is changed later
 //! ```
 //!
-//! Whatever fails leaves the tensor as it was.
+//! A change that fails leaves the tensor as it was.
 
 mod batch;
 mod compact;
@@ -77,7 +77,7 @@ fn is_updated_in_place(format: &Format) -> bool {
     format.map().is_none() && format.levels().iter().all(|level| level.unique && !level.properties().shared)
 }
 
-/// What lies at the positions of the level above some, with the values of the last one; `None` if it cannot move.
+/// The payload of the level above some, with the values of the last one; `None` if it cannot move.
 fn payload_of<'a>(below: &'a mut [LevelStorage], values: &'a mut Buffer, fill: Scalar) -> Option<Payload<'a>> {
     let mut stride = 1usize;
     for level in below {

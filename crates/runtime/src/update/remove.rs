@@ -14,8 +14,8 @@ use crate::tensor::Tensor;
 use crate::values::Element;
 
 impl Tensor {
-    /// Removes the entry at coordinates, and gives its value; `None` if none is stored there. What a dense innermost level stores is the fill
-    /// value then.
+    /// Removes the entry at coordinates, and gives its value; `None` if none is stored there. An element of a dense innermost level
+    /// becomes the fill value.
     ///
     /// # Errors
     /// There are too few or too many coordinates, one is not below the size of its dimension, the elements are of another type, or

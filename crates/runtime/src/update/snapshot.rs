@@ -15,8 +15,8 @@ use crate::tensor::Tensor;
 
 impl Tensor {
     /// A tensor of the same content, which no later change of this one touches. It takes no time that goes with what is stored; the first
-    /// change after it copies the arrays that it writes to. Until then, [`ValuesMut::into_slice`](crate::tensor::ValuesMut::into_slice) gives
-    /// nothing: [`ValuesMut::make_owned`](crate::tensor::ValuesMut::make_owned) is such a change.
+    /// change after it copies the arrays that it writes to. Until then, [`ValuesMut::into_slice`](crate::tensor::ValuesMut::into_slice)
+    /// gives nothing: [`ValuesMut::make_owned`](crate::tensor::ValuesMut::make_owned) is such a change.
     ///
     /// # Errors
     /// Memory is refused, for arrays that are lent ([`crate::Lent`]).

@@ -1,7 +1,7 @@
 //! Nodes that are read: their words, as the layout of their type says.
 //!
-//! A [`View`] has the arrays of a level that has been checked. It tells the places for items of a node in the order of the schema, one after
-//! the other ([`View::cells`]): all that updates know of a node comes from there.
+//! A [`View`] has the arrays of a level that has been checked. It tells the places for items of a node in the order of the schema, one
+//! after the other ([`View::cells`]): all that updates know of a node comes from there.
 
 use lacunar_formats::Schema;
 use lacunar_formats::schema::{Extent, Field, FieldKind, Step, Target};
@@ -130,6 +130,6 @@ pub(crate) struct Cell {
     pub field: usize,
     /// The word.
     pub at: u32,
-    /// What is there.
+    /// The item there, if there is one.
     pub item: Option<Item>,
 }

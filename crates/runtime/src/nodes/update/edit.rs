@@ -41,7 +41,7 @@ impl Visit {
 pub(crate) struct Link {
     /// The word.
     pub at: u32,
-    /// What it may refer to.
+    /// The types of nodes that it may refer to.
     pub to: Target,
     /// The type and the handle of the node that has it; none for array `root`.
     pub holder: Option<(usize, u32)>,
@@ -58,7 +58,7 @@ pub(crate) struct Editor<'a> {
     pub parent: u32,
     /// The nodes from the root on to the one that is changed.
     pub path: Vec<Visit>,
-    /// Where the new element was put.
+    /// The position that the new element was given.
     pub landed: Option<u32>,
 }
 
@@ -127,7 +127,7 @@ impl Editor<'_> {
         }
     }
 
-    /// What is known of a type.
+    /// The properties of a type.
     pub fn shape(&self, ty: usize) -> &Shape {
         &self.kept.shapes[ty]
     }

@@ -16,7 +16,7 @@ pub(crate) fn usual(about: Option<u32>) -> u32 {
     about.map_or(LONG, |about| about.saturating_mul(2).max(2))
 }
 
-/// What updates keep of a level between two of them.
+/// Facts and free nodes of a level, kept between two updates.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     /// By type of nodes.
@@ -67,7 +67,7 @@ impl Kept {
     }
 }
 
-/// What follows from the fields of a node type.
+/// Properties of a node type, which follow from its fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     /// There is one child at most, which is the last step: a chain of such nodes has no depth.
@@ -76,6 +76,8 @@ pub(crate) struct Shape {
     pub is_wide: bool,
     /// There are no children.
     pub is_leaf: bool,
+    /// All elements are single, and always there: a node has no room for more.
+    pub is_full: bool,
     /// The fields of the first and the last child, which may be absent, of a type with these two alone, around all elements.
     pub binary: Option<(usize, usize)>,
     /// The field of the last step, if it is a child that may be absent.
@@ -121,7 +123,8 @@ impl Shape {
             Step::One(_) => None,
         });
         let at_end = |child: &usize| matches!(node.seq.last(), Some(Step::One(field)) if field == child);
+        let is_full = node.elems().all(|(_, field)| field.array().is_none() && field.is_nonempty());
         let is_linear = children.len() <= 1 && !is_wide && children.iter().all(at_end);
-        Shape { is_linear, is_wide, is_leaf: children.is_empty(), binary, last, first, block }
+        Shape { is_linear, is_wide, is_leaf: children.is_empty(), is_full, binary, last, first, block }
     }
 }

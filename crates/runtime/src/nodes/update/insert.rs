@@ -1,7 +1,7 @@
 //! A new element.
 //!
-//! Where the gap of its coordinate is in a block that has room, the elements behind go one place up. Otherwise the node's items with the new one
-//! are fitted again, and these are tried, one after the other:
+//! If the gap of its coordinate is in a block that has room, the elements behind go one place up. Otherwise the node's items with the new
+//! one are fitted again, and these are tried, one after the other:
 //!
 //! ```text
 //! the node as it is                                 two used places of a block of four, and a hole
@@ -24,7 +24,7 @@ use super::locate::Located;
 use super::payload::FRESH;
 use crate::error::StorageError;
 
-/// What became of a coordinate that was to be stored.
+/// The outcome for a coordinate that was to be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
     /// It was stored before, at this position.
@@ -105,6 +105,12 @@ impl Editor<'_> {
             };
         };
         let (ty, level) = (visit.ty(), self.path.len() - 1);
+        if self.shape(ty).is_full
+            && let Some(link) = null
+            && self.hang_new(link, &[new], ty)?
+        {
+            return Ok(true);
+        }
         let mut items = self.read(visit.base, ty);
         let at = self.gap_among(&items, &new);
         items.insert(at, new);

@@ -18,7 +18,7 @@ use super::free::usual;
 use super::payload::FRESH;
 use crate::error::StorageError;
 
-/// Where the value of an element is.
+/// The place of the value of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// At a position.
@@ -34,7 +34,7 @@ pub(crate) enum Item {
     Elem {
         /// Its coordinate.
         coordinate: u32,
-        /// Where its value is.
+        /// The place of its value.
         value: Source,
     },
     /// A child that is there.

@@ -19,7 +19,7 @@ use super::items::{Fit, Item, Source};
 use super::payload::FRESH;
 use crate::nodes::View;
 
-/// Where a search ends.
+/// The end of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Located {
     /// The coordinate is stored: its word, and its position.
@@ -41,12 +41,27 @@ pub(crate) enum Located {
 /// The children in a gap.
 #[derive(Default)]
 struct Gap {
-    /// Words of children that are there.
-    there: Vec<(u32, Target, Item)>,
+    /// The last child that is there: its word.
+    last: Option<(u32, Target, Item)>,
+    /// Those before it.
+    others: Vec<(u32, Target, Item)>,
     /// The last one that is null.
     null: Option<(u32, Target)>,
     /// The array of elements, and the place there.
     block: Option<(usize, u32)>,
+}
+
+impl Gap {
+    /// Begins anew, behind an element.
+    fn clear(&mut self) {
+        (self.last, self.null, self.block) = (None, None, None);
+        self.others.clear();
+    }
+
+    /// Adds a child that is there.
+    fn push(&mut self, child: (u32, Target, Item)) {
+        self.others.extend(self.last.replace(child));
+    }
 }
 
 impl Editor<'_> {
@@ -68,7 +83,7 @@ impl Editor<'_> {
 }
 
 impl View<'_> {
-    /// What is at a coordinate under a parent position, and the path to there.
+    /// Looks for a coordinate under a parent position, and makes the path to there.
     pub fn locate(&self, parent: u32, coordinate: u32, path: &mut Vec<Visit>) -> Located {
         path.clear();
         match self.schema.is_ordered() {
@@ -84,8 +99,7 @@ impl View<'_> {
                 return Located::Gap { null: Some(link), block: None };
             };
             path.push(Visit { base, ty: ty as u32, link: link.at });
-            gap.there.clear();
-            (gap.null, gap.block) = (None, None);
+            gap.clear();
             if let Some(found) = self.search(base, ty, coordinate, &mut gap) {
                 return found;
             }
@@ -102,12 +116,12 @@ impl View<'_> {
 
     /// The child of a gap in which the coordinate is, if it is anywhere.
     fn child_in(&self, gap: &Gap, coordinate: u32) -> Option<(u32, Target)> {
-        let (last, others) = gap.there.split_last()?;
+        let last = gap.last.as_ref()?;
         let holds = |child: &&(u32, Target, Item)| match child.2 {
             Item::Child { base, ty } => self.largest(base, ty).is_some_and(|largest| largest >= coordinate),
             Item::Elem { .. } => false,
         };
-        let (at, to, _) = others.iter().find(holds).unwrap_or(last);
+        let (at, to, _) = gap.others.iter().find(holds).unwrap_or(last);
         Some((*at, *to))
     }
 
@@ -119,7 +133,7 @@ impl View<'_> {
             let items = self.read(base, ty);
             let behind = items.iter().rposition(Item::is_elem).map_or(0, |last| last + 1);
             if behind > 0 {
-                // What waits is before this.
+                // All that waits is before this.
                 waiting.clear();
                 largest = items[behind - 1].coordinate().max(largest);
             }
@@ -170,11 +184,10 @@ impl View<'_> {
             FieldKind::Elem { .. } if word == Schema::UNUSED => {}
             FieldKind::Elem { .. } if word > coordinate => *end = Some(None),
             FieldKind::Elem { .. } => {
-                gap.there.clear();
-                (gap.null, gap.block) = (None, None);
+                gap.clear();
             }
             FieldKind::Child { to, .. } => match self.follow(word, to) {
-                Some((base, ty)) => gap.there.push((at as u32, to, Item::Child { base, ty })),
+                Some((base, ty)) => gap.push((at as u32, to, Item::Child { base, ty })),
                 None => gap.null = Some((at as u32, to)),
             },
             _ => {}
@@ -208,8 +221,7 @@ impl View<'_> {
                 return;
             }
             if k > 0 {
-                gap.there.clear();
-                gap.null = None;
+                gap.clear();
             }
             gap.block = Some((*number, k));
             if k < count {
@@ -217,7 +229,7 @@ impl View<'_> {
             }
             return;
         }
-        // What is in the gap may begin in the arrays' items before.
+        // The gap may begin in the arrays' items before.
         let from = reached.map_or(0, |k| k.saturating_sub(1));
         self.step_cells(base, ty, step, from, &mut |cell| {
             match (cell.item, &node.fields[cell.field].kind) {
@@ -227,11 +239,10 @@ impl View<'_> {
                     } else if there > coordinate {
                         *end = Some(None);
                     } else {
-                        gap.there.clear();
-                        (gap.null, gap.block) = (None, None);
+                        gap.clear();
                     }
                 }
-                (Some(child), FieldKind::Child { to, .. }) => gap.there.push((cell.at, *to, child)),
+                (Some(child), FieldKind::Child { to, .. }) => gap.push((cell.at, *to, child)),
                 (None, FieldKind::Child { to, .. }) => gap.null = Some((cell.at, *to)),
                 _ => {}
             }

@@ -31,6 +31,8 @@ use remove::Removed;
 pub(crate) use free::Kept;
 pub use insert::Put;
 pub use payload::Payload;
+#[cfg(test)]
+pub(crate) use payload::limit;
 
 use super::View;
 

@@ -1,4 +1,4 @@
-//! What lies at the positions of a level: values, or the subtensors of the level below.
+//! Values, or subtensors of the level below: the things that lie at the positions of a level.
 //!
 //! A position of the innermost level has a value. Under dense levels it has as many as these have places, one behind the other; above a
 //! level of nodes it has the handle of the subtensor's root node. So it is always the same number of elements of one array, and an
@@ -29,6 +29,9 @@ pub struct Payload<'a> {
     bytes: usize,
     /// Places that are not used have to be 0: they are handles, which a check follows.
     is_cleared: bool,
+    /// The bytes that a new element begins with; zeros, if there are none.
+    fresh: Vec<MaybeUninit<u8>>,
+    /// The others that are held, from number 1 on.
     held: Vec<MaybeUninit<u8>>,
 }
 
@@ -36,9 +39,8 @@ impl<'a> Payload<'a> {
     /// The values at positions, so many at each; a new one begins as `fresh`, of as many bytes or none.
     pub fn values(buffer: &'a mut Buffer, stride: usize, fresh: &[u8]) -> Payload<'a> {
         let bytes = stride * buffer.dtype().size();
-        let mut held: Vec<_> = fresh.iter().copied().map(MaybeUninit::new).collect();
-        held.resize(bytes, MaybeUninit::new(0));
-        Payload { buffer, stride, bytes, is_cleared: false, held }
+        let fresh = fresh.iter().copied().map(MaybeUninit::new).collect();
+        Payload { buffer, stride, bytes, is_cleared: false, fresh, held: Vec::new() }
     }
 
     /// The handles at positions, so many at each; a new one has none.
@@ -83,7 +85,7 @@ impl<'a> Payload<'a> {
     /// Takes what is at a position beside; its number there.
     pub fn hold(&mut self, position: u64) -> u32 {
         // Without values, any number but that of the new element.
-        let number = self.held.len().checked_div(self.bytes).unwrap_or(1);
+        let number = 1 + self.held.len().checked_div(self.bytes).unwrap_or(0);
         let range = self.range(position..position + 1);
         if let Some(bytes) = self.buffer.bytes_mut().get(range) {
             self.held.extend_from_slice(bytes);
@@ -93,15 +95,21 @@ impl<'a> Payload<'a> {
 
     /// Puts what is held at a position.
     pub fn put(&mut self, held: u32, position: u64) {
-        let (from, to) = (self.range(u64::from(held)..u64::from(held) + 1), self.range(position..position + 1));
-        if let (Some(from), Some(to)) = (self.held.get(from), self.buffer.bytes_mut().get_mut(to)) {
-            to.copy_from_slice(from);
+        let to = self.range(position..position + 1);
+        let Some(to) = self.buffer.bytes_mut().get_mut(to) else { return };
+        let from = match held.checked_sub(1) {
+            None => self.fresh.get(..self.bytes),
+            Some(other) => self.held.get(other as usize * self.bytes..(other as usize + 1) * self.bytes),
+        };
+        match from {
+            Some(from) => to.copy_from_slice(from),
+            None => to.fill(MaybeUninit::new(0)),
         }
     }
 
     /// Forgets all that is held but the new element.
     pub fn release(&mut self) {
-        self.held.truncate(self.bytes);
+        self.held.clear();
     }
 
     /// Says that a position is not used any more.
@@ -128,6 +136,8 @@ impl<'a> Payload<'a> {
 pub(crate) fn reserve(buffer: &mut Buffer, more: u64) -> Result<(), AllocError> {
     let len = buffer.len();
     let wanted = (len as u64).saturating_add(more);
+    #[cfg(test)]
+    limit::check(wanted)?;
     if wanted <= buffer.capacity() as u64 && !buffer.is_borrowed() {
         return Ok(());
     }
@@ -138,3 +148,20 @@ pub(crate) fn reserve(buffer: &mut Buffer, more: u64) -> Result<(), AllocError> 
 
 /// How many elements an array has room for at least.
 const LEAST: u64 = 64;
+
+/// A limit of memory, for tests of what is left when it is reached.
+#[cfg(test)]
+pub(crate) mod limit {
+    use std::cell::Cell;
+
+    use crate::error::AllocError;
+
+    thread_local! {
+        /// How many elements an array of nodes or of what lies at positions may have.
+        pub(crate) static ELEMENTS: Cell<u64> = const { Cell::new(u64::MAX) };
+    }
+
+    pub(super) fn check(wanted: u64) -> Result<(), AllocError> {
+        if wanted > ELEMENTS.get() { Err(AllocError { bytes: wanted }) } else { Ok(()) }
+    }
+}

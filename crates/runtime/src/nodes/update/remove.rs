@@ -1,6 +1,6 @@
 //! An element that is taken out.
 //!
-//! Elements behind it in a block go one place down. Otherwise what is left of the node decides, and it is known before anything is
+//! Elements behind it in a block go one place down. Otherwise the rest of the node decides, and that is known before anything is
 //! written ([`Plan`]):
 //!
 //! ```text
@@ -23,14 +23,14 @@ use super::join::Join;
 use super::locate::Located;
 use crate::error::StorageError;
 
-/// What became of an element that was to be removed.
+/// The outcome for an element that was to be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Removed {
     /// It is not stored.
     Absent,
     /// It is removed.
     Done,
-    /// What is left fits no nodes; nothing has been changed.
+    /// Its node would fit nothing without it; nothing has been changed.
     Stuck,
 }
 
