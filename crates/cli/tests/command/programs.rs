@@ -210,6 +210,32 @@ fn clusters_are_stable() {
 }
 
 #[test]
+fn a_graph_that_grows_is_that_of_its_file() {
+    let folder = examples();
+    let (n, links) = entries(&folder, "karate.mtx");
+    let degree = |j: usize| links.iter().filter(|link| link.1 == j).count() as f64;
+    let mut rank = vec![1.0 / n as f64; n];
+    for _ in 0..20 {
+        let mut next = vec![0.15 / n as f64; n];
+        links.iter().for_each(|&(i, j, _)| next[i] += 0.85 * rank[j] / degree(j));
+        rank = next;
+    }
+    // The formats of command lines take precedence over those of the file.
+    for flags in ["", "-f A:csr -f B:csr", "-f 'A:{bst}{blist<2>}' -f 'B:{bst}{blist<2>}' --backend c"] {
+        assert_close(&vector(&folder, &format!("stream.lac {flags}"), "r", n), &rank, 1e-12);
+        let text = folder.succeed(&format!("run examples/stream.lac {flags}"));
+        assert!(text.contains("links = 26\nlinks = 52\nlinks = 78\nlinks = 104\n"), "{text}");
+        assert!(text.contains("late = 78\nleft = 130\n"), "{text}");
+    }
+    folder.write("wide.tns", "1 40 1.0\n");
+    let refused = folder.run("run 'insert A \"wide.tns\"; y(i) = A(i,j) * x(j)' -f 'A:d{bst}' -d A:34,34 -g x:ones");
+    assert_ne!(refused.code, 0, "{}", refused.err);
+    let unknown = folder.run("run 'insert A \"wide.tns\"; s = sum(i, sum(j, A(i,j)))' -f 'A:d{bst}'");
+    assert_ne!(unknown.code, 0, "{}", unknown.err);
+    assert!(unknown.err.contains("sizes"), "{}", unknown.err);
+}
+
+#[test]
 fn examples_are_short_and_agree_with_the_oracle() {
     let folder = examples();
     assert!(folder.succeed("run examples/torus.lac").contains("alive = 5\nmoved = false\n"));

@@ -100,7 +100,11 @@ impl<'r> Runner<'r, '_> {
             return Err(refused(&format!("holds entries of {found} dimensions, but `{name}` has {order}")));
         }
         let values = Buffer::from_values(list.values);
-        let values = if values.dtype() == declared.dtype { values } else { values.cast(declared.dtype).map_err(StorageError::from)? };
+        let values = if values.dtype() == declared.dtype {
+            values
+        } else {
+            values.cast(declared.dtype).map_err(StorageError::from)?
+        };
         Ok(List { columns: list.coords, values })
     }
 }
