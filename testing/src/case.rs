@@ -9,7 +9,7 @@
 //! expr = "y(i) = A(i,j) * x(j)"
 //! formats = { A = "@matrix", x = ["dense", "sv"], y = "dense" }
 //!                                               # `*` in a format: each kind of level besides dense, compressed and singleton;
-//!                                               # `+`: those that hold any entries
+//!                                               # `+`: those that hold any entries; `{}`: each schema of nodes
 //! structures = { A = ["symmetric", "(i,j): i <= j"] }
 //! unique = ["A"]                                # these are given by their unique elements alone
 //! fill = { A = inf }                            # values of elements that are not stored; 0 where nothing is said
@@ -199,7 +199,7 @@ impl CaseFile {
 }
 
 /// Puts each level kind that is not plain in the place of `*`, and each of them that holds any entries in the place of
-/// `+`; kinds that need a map are left out.
+/// `+`; kinds that need a map are left out. Each schema of nodes takes the place of `{}`.
 fn each_kind(words: Vec<String>) -> Vec<String> {
     let kinds: Vec<_> = LevelKind::unmapped().into_iter().map(|kind| kind.info()).collect();
     let with = |word: String| -> Vec<String> {
@@ -210,7 +210,13 @@ fn each_kind(words: Vec<String>) -> Vec<String> {
         let fits = kinds.iter().filter(|info| any || !info.properties.single);
         fits.map(|info| word.replace(['*', '+'], &info.letter.to_string())).collect()
     };
-    words.into_iter().flat_map(with).collect()
+    let with_nodes = |word: String| -> Vec<String> {
+        if !word.contains("{}") {
+            return vec![word];
+        }
+        crate::pairs::nodes().map(|(_, text)| word.replace("{}", &text)).collect()
+    };
+    words.into_iter().flat_map(with).flat_map(with_nodes).collect()
 }
 
 /// One choice of a case.

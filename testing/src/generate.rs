@@ -12,6 +12,7 @@
 //! and their sums, which are exact, so that rounding alone never makes a difference.
 
 mod habit;
+mod itself;
 mod structures;
 
 use fastrand::Rng;
@@ -383,6 +384,11 @@ impl Generator<'_> {
     fn tree(&mut self, operands: usize) -> Tree {
         if operands <= 1 {
             return self.small();
+        }
+        if self.rng.percent(5)
+            && let Some(product) = self.with_itself()
+        {
+            return product;
         }
         let left = self.rng.usize(1..operands);
         let (a, b) = (Box::new(self.tree(left)), Box::new(self.tree(operands - left)));

@@ -4,6 +4,8 @@
 //! some dimensions in any order (`bcsr`, `csb`, `hicoo`, `dbdd:...`), both at once, and slots of coordinates or of ranks, in
 //! slices or not (`ell`, `sell(3,5)`).
 
+use std::sync::LazyLock;
+
 use fastrand::Rng;
 use lacunar_base::random::Draw;
 use lacunar_formats::{Format, Level, LevelKind, Term};
@@ -114,15 +116,22 @@ fn slots(rng: &mut Rng) -> Option<Format> {
     Format::mapped(outside.map(|_| Level::DENSE).into_iter().chain(of_slots).collect(), terms).ok()
 }
 
+/// A level of nodes of each schema that every program has, with little room in them.
+static NODES: LazyLock<Vec<Level>> = LazyLock::new(|| {
+    let named = crate::pairs::nodes().filter_map(|(_, text)| LevelKind::nodes_named(text.trim_matches(['{', '}'])));
+    named.map(|kind| Level { kind, unique: true }).collect()
+});
+
 /// A random format without a map.
 fn unmapped(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
     let kinds = LevelKind::unmapped().into_iter().map(|kind| Level { kind, unique: true });
     let open: Vec<Level> = kinds.filter(|level| !holds_all || !level.properties().single).collect();
+    let nodes = &*NODES;
     let dense = rng.one_in(4);
     let mut levels = Vec::new();
     while levels.len() < order {
         let left = order - levels.len();
-        match rng.u8(..7) {
+        match rng.u8(..8) {
             _ if dense => levels.push(Level::DENSE),
             0 | 1 => levels.push(Level::DENSE),
             2 if left >= 2 => {
@@ -132,6 +141,7 @@ fn unmapped(rng: &mut Rng, order: usize, holds_all: bool) -> Format {
                 levels.push(Level::SINGLETON);
             }
             3 if !open.is_empty() => levels.push(open[rng.usize(..open.len())]),
+            4 if !nodes.is_empty() => levels.push(nodes[rng.usize(..nodes.len())]),
             _ => levels.push(Level::COMPRESSED),
         }
     }

@@ -38,6 +38,7 @@ pub(crate) use runtime::{RUNTIME_FUNCTIONS, Table};
 mod stack;
 mod stmt;
 mod tiles;
+mod turns;
 mod unpack;
 mod value;
 mod vector;

@@ -17,10 +17,10 @@
 //! On entry: an expression of a program in which elements outside of their tensors have their fill values. On exit: the same, with a
 //! tensor for each pattern. Paper: Ghorbani et al. 2023, §4.1.
 
-use lacunar_base::Span;
+use lacunar_base::{Arena, Span};
 use lacunar_formats::DType;
 use lacunar_notation::{
-    Access, BinaryFn, Equation, Expr, ExprKind, Indicator, Inequality, Literal, Program, Role, UnaryFn, VarId,
+    Access, BinaryFn, Equation, Expr, ExprKind, Indicator, Inequality, Literal, Program, Role, Tensor, UnaryFn, VarId,
 };
 
 use crate::plan::convert::free_name;
@@ -46,7 +46,7 @@ impl Patterns {
         match &factor.kind {
             ExprKind::Cast(a) => Some(self.in_place_of(program, a)?.cast(factor.dtype)),
             ExprKind::Binary(function, a, b) => {
-                let (sum, is_equation) = compared(program, *function, a, b)?;
+                let (sum, is_equation) = compared(&program.tensors, *function, a, b)?;
                 self.where_sum(program, sum, is_equation, factor)
             }
             _ => None,
@@ -79,10 +79,10 @@ impl Patterns {
 }
 
 /// The sum that a comparison says to be 0, or at least 0; true for the first.
-fn compared(program: &Program, function: BinaryFn, a: &Expr, b: &Expr) -> Option<(Sum, bool)> {
+pub(crate) fn compared(tensors: &Arena<Tensor>, function: BinaryFn, a: &Expr, b: &Expr) -> Option<(Sum, bool)> {
     let (mut sum, less) = match function {
-        BinaryFn::Le | BinaryFn::Lt => (Sum::of(program, b)?, Sum::of(program, a)?),
-        BinaryFn::Ge | BinaryFn::Gt | BinaryFn::Eq => (Sum::of(program, a)?, Sum::of(program, b)?),
+        BinaryFn::Le | BinaryFn::Lt => (Sum::of(tensors, b)?, Sum::of(tensors, a)?),
+        BinaryFn::Ge | BinaryFn::Gt | BinaryFn::Eq => (Sum::of(tensors, a)?, Sum::of(tensors, b)?),
         _ => return None,
     };
     sum.add(&less, -1)?;
@@ -138,28 +138,28 @@ impl Sum {
     }
 
     /// The sum that an expression is, if it is one.
-    fn of(program: &Program, expr: &Expr) -> Option<Sum> {
+    fn of(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Sum> {
         let mut sum = Sum::default();
-        (expr.dtype == DType::I64 && sum.add_expr(program, expr, 1).is_some()).then_some(sum)
+        (expr.dtype == DType::I64 && sum.add_expr(tensors, expr, 1).is_some()).then_some(sum)
     }
 
-    fn add_expr(&mut self, program: &Program, expr: &Expr, factor: i64) -> Option<()> {
+    fn add_expr(&mut self, tensors: &Arena<Tensor>, expr: &Expr, factor: i64) -> Option<()> {
         match &expr.kind {
             ExprKind::Literal(Literal::Int(value)) => {
                 let product = i64::try_from(*value).ok()?.checked_mul(factor)?;
                 self.add_number(product)?;
             }
-            ExprKind::Access(access) if program.tensors[access.tensor].role == Role::Index => {
+            ExprKind::Access(access) if tensors[access.tensor].role == Role::Index => {
                 self.add_term(*access.vars.first()?, factor)?;
             }
-            ExprKind::Unary(UnaryFn::Neg, a) => self.add_expr(program, a, factor.checked_neg()?)?,
+            ExprKind::Unary(UnaryFn::Neg, a) => self.add_expr(tensors, a, factor.checked_neg()?)?,
             ExprKind::Binary(BinaryFn::Add, a, b) => {
-                self.add_expr(program, a, factor)?;
-                self.add_expr(program, b, factor)?;
+                self.add_expr(tensors, a, factor)?;
+                self.add_expr(tensors, b, factor)?;
             }
             ExprKind::Binary(BinaryFn::Sub, a, b) => {
-                self.add_expr(program, a, factor)?;
-                self.add_expr(program, b, factor.checked_neg()?)?;
+                self.add_expr(tensors, a, factor)?;
+                self.add_expr(tensors, b, factor.checked_neg()?)?;
             }
             ExprKind::Binary(BinaryFn::Mul, a, b) => {
                 let (number, rest) = match (number(a), number(b)) {
@@ -167,11 +167,16 @@ impl Sum {
                     (None, Some(number)) => (number, a),
                     (None, None) => return None,
                 };
-                self.add_expr(program, rest, factor.checked_mul(number)?)?;
+                self.add_expr(tensors, rest, factor.checked_mul(number)?)?;
             }
             _ => return None,
         }
         Some(())
+    }
+
+    /// The number that a variable is multiplied by.
+    pub fn factor_of(&self, var: VarId) -> i64 {
+        self.terms.iter().find(|(own, _)| *own == var).map_or(0, |(_, factor)| *factor)
     }
 
     /// Adds a variable times a number. `None` if a number does not fit.

@@ -237,7 +237,7 @@ pub(crate) fn nodes(schema: &'static Schema) -> LevelInfo {
         repeating: None,
         family: Family::Nodes(schema),
         properties: Properties { ordered: is_ordered, compact: false, ..Properties::ASCENDING },
-        capabilities: Capabilities::NONE,
+        capabilities: Capabilities { iterate_coordinates: true, search: is_ordered, ..Capabilities::NONE },
         parts: &[Part::ROOTS, Part::NODES],
     }
 }

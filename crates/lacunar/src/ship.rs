@@ -17,6 +17,7 @@ use lacunar_backend_c::namer::Namer;
 use lacunar_backend_c::{COptions, CSource, CcOptions, Purpose, compile_object, compile_shared, print_all};
 use lacunar_base::{Category, Diagnostic};
 use lacunar_compiler::lower::Binding;
+use lacunar_formats::Format;
 use lacunar_imp::{Function, Param, Verified, verify};
 use lacunar_runtime::scratch::ScratchFolder;
 
@@ -132,6 +133,8 @@ impl Kernel {
             self.program().tensors[conversion.source].format != own_format(&tensors[conversion.tensor])
         });
         let unique = self.program().tensors.iter().find(|(id, tensor)| tensor.is_unique || self.completes(*id));
+        let has_nodes = |format: &Format| format.levels().iter().any(|level| level.kind.schema().is_some());
+        let linked = step.kernel().reads().into_iter().find(|id| has_nodes(&tensors[*id].format));
         let what = match (unique, converted, &plan.convert_result) {
             (Some((_, tensor)), ..) => {
                 format!("`{}` is given by its unique elements, and prepared before the kernel runs", tensor.name)
@@ -143,7 +146,13 @@ impl Kernel {
             (None, None, Some(format)) => {
                 format!("the result is made as {format} and converted after the kernel has run")
             }
-            (None, None, None) => return Ok(()),
+            (None, None, None) => {
+                let Some(linked) = linked.map(|id| &tensors[id]) else { return Ok(()) };
+                format!(
+                    "`{}` ({}) is made of nodes, which are checked before the kernel runs",
+                    linked.name, linked.format
+                )
+            }
         };
         let diagnostic = Diagnostic::error("E1018", format!("{what}, which needs Lacunar's runtime"))
             .hints(

@@ -17,6 +17,7 @@
 
 use lacunar_base::Arena;
 
+use crate::follow::Followers;
 use crate::index::{Access, AssignOp, Expr, ExprKind, IndexVar, Role, Tensor, TensorId, VarId};
 use crate::provenance::Provenance;
 use crate::schedule::Assembly;
@@ -39,6 +40,8 @@ pub struct Kernel {
     pub stored: StoredSpace,
     /// The number of passes in which a sparse result comes into being.
     pub assembly: Assembly,
+    /// The elements of a dense result that are computed, if others follow from these.
+    pub followers: Option<Followers>,
 }
 
 impl Kernel {

@@ -6,6 +6,7 @@
 
 pub mod border;
 pub mod concrete;
+pub mod follow;
 pub mod gather;
 pub mod index;
 pub mod indicator;

@@ -34,6 +34,19 @@ pub enum Action {
     Read(TensorId, String),
     /// Writes a tensor to a file.
     Write(TensorId, String),
+    /// Puts entries of a file into a tensor, or takes those out that have their coordinates.
+    Change {
+        /// The tensor.
+        tensor: TensorId,
+        /// The file.
+        file: String,
+        /// The numbers of the first entry and of that behind the last; all entries, if there are none.
+        range: Option<(Condition, Condition)>,
+        /// The entries go.
+        removes: bool,
+    },
+    /// The first tensor becomes what the second one is, which later changes of that one leave as it is.
+    Snapshot(TensorId, TensorId),
     /// Sets a clock to zero.
     Clock(String),
     /// Prints the seconds since a clock was set.
@@ -115,7 +128,7 @@ impl Action {
     /// The conditions that the action itself asks.
     pub fn conditions(&self) -> Vec<&Condition> {
         match self {
-            Action::For { from, to, .. } => vec![from, to],
+            Action::For { from, to, .. } | Action::Change { range: Some((from, to)), .. } => vec![from, to],
             Action::While { condition, .. } | Action::If { condition, .. } => vec![condition],
             _ => Vec::new(),
         }
@@ -172,7 +185,11 @@ impl Program {
                     [*a, *b].into_iter().for_each(|tensor| read(tensor, &known));
                 }
                 Action::Print(tensor) | Action::Write(tensor, _) => read(*tensor, &known),
-                Action::Read(tensor, _) => {
+                Action::Read(tensor, _) | Action::Change { tensor, .. } => {
+                    known.insert(*tensor);
+                }
+                Action::Snapshot(tensor, of) => {
+                    read(*of, &known);
                     known.insert(*tensor);
                 }
                 Action::For { counter, .. } => {
@@ -211,7 +228,7 @@ impl Program {
                     Some(count) => *count += 1,
                     None => demand(false, "an action assigns by a statement that is not there"),
                 },
-                Action::Swap(a, b) => {
+                Action::Swap(a, b) | Action::Snapshot(a, b) => {
                     let (a, b) = (&self.tensors[*a], &self.tensors[*b]);
                     demand(a.format == b.format && a.dtype == b.dtype, "tensors of two kinds are swapped");
                 }

@@ -318,6 +318,7 @@ fn total_work(program: &Program, statement: &Statement, rhs: &Term) -> Option<u6
 }
 
 /// The entries of a tensor, under numbers: row-major ones, of the coordinates that occur where there would be too many.
+#[derive(Clone)]
 struct Lookup {
     /// How the coordinates of each dimension are numbered.
     numbers: Vec<Numbers>,
@@ -326,6 +327,7 @@ struct Lookup {
     scales: FxHashMap<u64, f64>,
 }
 
+#[derive(Clone)]
 enum Numbers {
     All(u64),
     Some(FxHashMap<u64, u64>),

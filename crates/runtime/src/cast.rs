@@ -201,6 +201,16 @@ macro_rules! complexes {
 }
 complexes!(f32, f64);
 
+impl Buffer {
+    /// The values, converted to another type.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn cast(&self, dtype: DType) -> Result<Buffer, AllocError> {
+        cast(self, dtype)
+    }
+}
+
 impl Tensor {
     /// The same tensor with values of another type, converted as `as` does: real numbers are truncated and saturate as
     /// integers, integers wrap; a complex number gives its real part; values other than zero are true. Values of a

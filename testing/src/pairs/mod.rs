@@ -9,7 +9,7 @@ pub mod table;
 
 use std::path::PathBuf;
 
-use lacunar_formats::{Format, FormatSpec, LevelKind};
+use lacunar_formats::{Format, FormatSpec, LevelKind, Template};
 
 /// A format under the name it has in tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,18 @@ const VECTORS: [(&str, &str); 3] = [("dense", "dense"), ("sparse", "sv"), ("bloc
 /// name.
 fn each_kind(above: &str) -> impl Iterator<Item = Named> {
     let any = LevelKind::unmapped().into_iter().map(LevelKind::info).filter(|info| !info.properties.single);
-    any.map(move |info| Named { name: info.name.to_string(), text: format!("{above}{}", info.letter) })
+    let letters = any.map(|info| (info.name.to_string(), info.letter.to_string()));
+    letters.chain(nodes()).map(move |(name, own)| Named { name, text: format!("{above}{own}") })
+}
+
+/// The schemas of nodes that every program has, by name, and the text of a level of each: with so little room in nodes that small
+/// tensors have many.
+pub fn nodes() -> impl Iterator<Item = (String, String)> {
+    Template::every_program().iter().filter_map(|template| {
+        let arguments: Vec<u32> = (1..=template.parameters().len()).rev().map(|k| 1 << k).collect();
+        let schema = template.with(&arguments).ok()?;
+        Some((template.name().to_string(), format!("{{{}}}", schema.name())))
+    })
 }
 
 fn named<Text: Into<String>>((name, text): (&str, Text)) -> Named {
@@ -94,6 +105,11 @@ pub fn of_order(order: usize) -> Vec<Named> {
 }
 
 impl Named {
+    /// True if some level has nodes.
+    pub fn has_nodes(&self) -> bool {
+        self.text.contains('{')
+    }
+
     /// The format itself, of an order.
     ///
     /// # Errors

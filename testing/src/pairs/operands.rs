@@ -29,6 +29,9 @@ const SIZES: (u64, u64) = (4, 9);
 /// The most with tensors of order 3 and more.
 const SMALL: u64 = 5;
 
+/// The formats that formats with nodes are paired with, besides each other.
+const BESIDE_NODES: [&str; 4] = ["dense", "csr", "csf", "sparse"];
+
 /// The share of coordinates that have entries, where the corpus says none.
 const DENSITY: f64 = 0.4;
 
@@ -163,10 +166,14 @@ fn joined(expr: &Expr) -> Option<&'static str> {
 
 impl Kind {
     /// The jobs: every pair of operand formats, once with one result format or with `all` expressions and result
-    /// formats.
+    /// formats. Formats with nodes are paired with each other and with a few others, unless `all` are wanted.
     pub fn jobs(&self, all: bool) -> Vec<Job> {
         let [first, second, results] = &self.formats;
         let pairs = (0..first.len()).flat_map(|row| (0..second.len()).map(move |column| (row, column)));
+        let is_met = |a: &Named, b: &Named| !a.has_nodes() || b.has_nodes() || BESIDE_NODES.contains(&b.name.as_str());
+        let pairs = pairs.filter(|&(row, column)| {
+            all || (is_met(&first[row], &second[column]) && is_met(&second[column], &first[row]))
+        });
         let mut jobs = Vec::new();
         for (k, pair) in pairs.enumerate() {
             // One further each time round, so that a format of an operand meets more than one of a result.

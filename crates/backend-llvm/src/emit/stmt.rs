@@ -142,7 +142,14 @@ impl<'ctx> Emitter<'ctx, '_> {
             LoopKind::Unrolled(times) => Some(LoopHint::unrolled(times)),
         };
         self.needs.loops |= known.is_some() || hint.is_some() || may_be_treated(self.source, body);
-        let begin = if kind == LoopKind::Serial { self.sum_in_copies(var, begin, end, body)? } else { begin };
+        let (begin, hint) = match kind {
+            LoopKind::Serial => (self.sum_in_copies(var, begin, end, body)?, hint),
+            LoopKind::Unrolled(times) => match self.sum_in_turns(var, (begin, end), times, body)? {
+                Some(rest) => (rest, Some(LoopHint::unrolled(1))),
+                None => (begin, hint),
+            },
+            _ => (begin, hint),
+        };
         let name = &self.source.vars[var].name;
         self.count(begin, end, name, hint, |emitter, counter| {
             emitter.frame.places[var.index()] = Some(Place::Value(Value::Int(counter)));

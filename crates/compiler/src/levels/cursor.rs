@@ -15,6 +15,7 @@ use std::rc::Rc;
 
 use lacunar_imp::{BinaryOp, Builder, CompareOp, ExprId, Stmt, VarId};
 
+use super::nodes::{Stack, Walk};
 use super::{At, LevelCode, State, step_until};
 
 /// An iterator that stands somewhere.
@@ -30,22 +31,31 @@ pub struct Cursor {
     state: Option<State>,
     /// The coordinate at which to stop, where the end of the positions does not say it.
     limit: Option<ExprId>,
+    /// What it keeps to go from node to node, where positions do not go up to an end.
+    walk: Option<Walk>,
 }
 
 impl Cursor {
     /// Opens an iterator on positions `begin .. end` of a level under a parent position, on the first of them that has a coordinate;
-    /// within the coordinates of `region`, for kinds that stop at coordinates.
+    /// within the coordinates of `region`, for kinds that stop at coordinates. `stack` is that of an iterator that goes from node to
+    /// node and needs one.
     pub fn open(
         b: &mut Builder,
         (code, name): (Rc<dyn LevelCode>, String),
         parent: ExprId,
         (begin, end): (ExprId, ExprId),
         region: Option<(ExprId, ExprId)>,
+        stack: Option<Stack>,
     ) -> Cursor {
+        if let Some(nodes) = code.nodes() {
+            let walk = nodes.open(b, &name, begin, stack, region.map(|(low, _)| low));
+            let (position, state, limit) = (walk.position, walk.at.map(State::one), region.map(|(_, high)| high));
+            return Cursor { code, name, position, end, parent, state, limit, walk: Some(walk) };
+        }
         let position = b.declare(&name, begin);
         let end = b.define(&format!("{name}_end"), end);
         let state = code.start(b, parent, position, end);
-        let mut cursor = Cursor { code, name, position, end, parent, state, limit: None };
+        let mut cursor = Cursor { code, name, position, end, parent, state, limit: None, walk: None };
         if let Some((low, high)) = region.filter(|_| cursor.code.stops_at_coordinates()) {
             cursor.code.enter(b, &cursor, low);
             cursor.limit = Some(high);
@@ -76,8 +86,13 @@ impl Cursor {
 
     /// Emits the condition that the cursor stands on a coordinate.
     pub fn valid(&self, b: &mut Builder) -> ExprId {
-        let at = b.var(self.position);
-        let valid = self.code.is_before_end(b, at, self.end);
+        let valid = match self.code.nodes().zip(self.walk.as_ref()) {
+            Some((nodes, walk)) => nodes.is_valid(b, walk),
+            None => {
+                let at = b.var(self.position);
+                self.code.is_before_end(b, at, self.end)
+            }
+        };
         let (Some(limit), Some(State { at, .. })) = (self.limit, self.state) else { return valid };
         let here = b.var(at);
         let before = b.compare(CompareOp::Lt, here, limit);
@@ -96,7 +111,10 @@ impl Cursor {
 
     /// Moves it to its next coordinate.
     pub fn advance(&self, b: &mut Builder) {
-        self.code.advance(b, self.parent, self.position, self.end, self.state);
+        match self.code.nodes().zip(self.walk.as_ref()) {
+            Some((nodes, walk)) => nodes.next(b, walk),
+            None => self.code.advance(b, self.parent, self.position, self.end, self.state),
+        }
     }
 
     /// Moves it to a position that was found for it.

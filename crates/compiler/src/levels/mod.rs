@@ -31,6 +31,7 @@ mod hashed;
 pub mod indicator;
 mod list;
 mod loose;
+pub mod nodes;
 mod optional;
 mod ranked;
 mod repeated;
@@ -63,8 +64,7 @@ fn make(kind: LevelKind, arrays: Arrays<'_>) -> Box<dyn LevelCode> {
         Family::Dense => dense::make(arrays),
         Family::Hashed => hashed::make(arrays),
         Family::Loose => loose::make(arrays),
-        // Kernels take such levels converted: they have no capabilities.
-        Family::Nodes(_) => unordered::make(arrays),
+        Family::Nodes(schema) => nodes::make(arrays, schema),
         Family::Optional => optional::make(arrays),
         Family::Ranked => ranked::make(arrays),
         Family::Repeated => repeated::make(arrays),
@@ -233,6 +233,7 @@ impl Length {
 /// | locate | `locate` |
 /// | are tested | `word` |
 /// | store runs | `has_runs`, `runs`, `run` |
+/// | keep coordinates in nodes | `nodes` |
 /// | share positions | `seek_end`, `stops_at_coordinates`, `enter` |
 /// | are appended to | `append_..`, `takes_words`, `part_length` |
 ///
@@ -329,6 +330,12 @@ pub trait LevelCode: std::fmt::Debug {
     /// True if positions are runs of neighbors.
     fn has_runs(&self) -> bool {
         false
+    }
+
+    /// The code of a level whose coordinates are in nodes that refer to each other: iterators go from node to node, and positions under
+    /// a parent are no interval. The first of its bounds is the handle of the root node.
+    fn nodes(&self) -> Option<&nodes::Nodes> {
+        None
     }
 
     /// The runs under parent positions, by their numbers, for levels whose positions are runs of neighbors.

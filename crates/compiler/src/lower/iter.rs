@@ -9,16 +9,17 @@
 //! wherever the loop stands is in [`Traits`], by which [`super::strategy`] decides.
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{BinaryOp, ExprId};
+use lacunar_formats::DType;
+use lacunar_imp::{BinaryOp, CompareOp, ExprId};
 
-use super::Lowerer;
 use super::derive::position;
-use super::region;
 use super::scope::{Interval, Scope, Uncertain};
 use super::storage::{find_level, level};
+use super::{Lowerer, region, room};
 use crate::iterate::iterators::{Iterator, level_var};
 use crate::iterate::lattice::{Lattice, Point, advances_by_words};
-use crate::levels::{Cursor, Only, Word};
+use crate::levels::nodes::{Nodes, Walk};
+use crate::levels::{Cursor, LevelCode, Only, Word};
 
 /// The properties of an iterator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub(super) struct Traits {
     pub shared: bool,
     /// Its positions are runs of neighbors.
     pub runs: bool,
+    /// It goes from node to node, some of which have several neighboring positions.
+    pub blocks: bool,
     /// It has at most one coordinate.
     pub single: bool,
     /// It can be advanced by words of 64 coordinates, and tested for each of them.
@@ -61,7 +64,8 @@ fn traits_of(cx: &Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Traits {
         gapless: code.as_ref().is_some_and(|code| code.is_gapless()),
         repeats: !properties.unique && below.is_some_and(|level| level.properties().branchless),
         shared: properties.shared,
-        runs: code.is_some_and(|code| code.has_runs()),
+        runs: code.as_ref().is_some_and(|code| code.has_runs()),
+        blocks: code.as_ref().and_then(|code| code.nodes()).is_some_and(Nodes::has_blocks),
         single: properties.single && !properties.branchless,
         words: advances_by_words(cx.kernel, iterator),
         innermost: iterator.level + 1 == tensor.order(),
@@ -122,7 +126,48 @@ pub(super) fn open(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> 
     let region = scope.region(var);
     let name = name(cx, iterator);
     let above = parent(cx, iterator, scope)?;
-    Ok(Cursor::open(&mut cx.b, (code, name), above, positions, region))
+    let stack = room::stack(cx, iterator, (&*code, &name), scope)?;
+    Ok(Cursor::open(&mut cx.b, (code, name), above, positions, region, stack))
+}
+
+/// The first block of an iterator that goes from node to node.
+pub(super) fn open_blocks(
+    cx: &mut Lowerer<'_>,
+    iterator: &Iterator,
+    (code, nodes): (&dyn LevelCode, &Nodes),
+    scope: &Scope,
+) -> Result<Walk, Diagnostic> {
+    let (root, _) = bounds(cx, iterator, scope)?;
+    let name = name(cx, iterator);
+    let stack = room::stack(cx, iterator, (code, &name), scope)?;
+    Ok(nodes.open_blocks(&mut cx.b, &name, root, stack))
+}
+
+/// The positions of a coordinate of an iterator: none, if they end where they begin.
+pub(super) fn find(
+    cx: &mut Lowerer<'_>,
+    iterator: &Iterator,
+    coordinate: ExprId,
+    scope: &Scope,
+) -> Result<Interval, Diagnostic> {
+    let code = level(cx, &iterator.access, iterator.level, scope)?;
+    if code.nodes().is_none_or(Nodes::is_searched) {
+        let bounds = bounds(cx, iterator, scope)?;
+        let parent = parent(cx, iterator, scope)?;
+        return Ok(code.find(&mut cx.b, parent, bounds, coordinate));
+    }
+    // Nothing leads to a coordinate: all are visited.
+    let cursor = open(cx, iterator, scope)?;
+    let Some(at) = cursor.state().map(|state| cx.b.var(state.at)) else {
+        return Err(Diagnostic::internal("an iterator that goes from node to node keeps no coordinate"));
+    };
+    let valid = cursor.valid(&mut cx.b);
+    let other = cx.b.compare(CompareOp::Ne, at, coordinate);
+    let on = cx.b.and(valid, other);
+    cx.repeat(on, |cx| cursor.advance(&mut cx.b));
+    let position = cursor.position(&mut cx.b);
+    let found = cx.b.cast(DType::I64, valid);
+    Ok((position, cx.b.add(position, found)))
 }
 
 /// Cursors on the iterators of a point, by their numbers.

@@ -45,6 +45,7 @@ mod compute;
 mod count;
 mod coverage;
 mod derive;
+mod follow;
 mod interface;
 mod iter;
 mod loops;
@@ -52,6 +53,7 @@ mod needed;
 mod nest;
 mod producers;
 mod region;
+mod room;
 mod scope;
 mod sinks;
 mod sizes;
@@ -71,7 +73,7 @@ use lacunar_notation::schedule::Race;
 use lacunar_notation::{Role, TensorId, VarId};
 
 use crate::levels::LevelCode;
-use loops::listed::with_list;
+use room::with_room;
 use scope::Scope;
 use units::threads;
 
@@ -159,7 +161,7 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     let scope = units::work::estimate(&mut cx, &Scope::default());
     let scope = caches::judge(&mut cx, &scope);
     let scope = sinks::workspace::declare(&mut cx, None, &scope);
-    with_list(&mut cx, &scope, |cx, scope| match &kernel.stmt {
+    with_room(&mut cx, &scope, |cx, scope| match &kernel.stmt {
         Stmt::Forall(var, body) if threads::assembles_in_pieces(cx, *var) => {
             threads::assemble_in_pieces(cx, *var, body, scope)
         }
@@ -170,7 +172,7 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
             let scope = sinks::begin_result(cx, scope)?;
             statement(cx, stmt, &scope)?;
             sinks::finish_result(cx, &scope);
-            Ok(())
+            follow::copy(cx, &scope)
         }
     })?;
     if cx.found.conditional && options.phase == Phase::Compute {

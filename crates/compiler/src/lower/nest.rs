@@ -92,6 +92,7 @@ pub(super) fn leaf_loop(
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
     let what = leaf(cx, var, &scope.bound());
+    let interval = region::computed::strips(cx, var, interval, scope)?;
     if let Leaf::Finishes = what {
         let mut inner = scope.clone();
         if let Some(&last) = cx.kernel.provenance.originals(var).last() {

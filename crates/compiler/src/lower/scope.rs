@@ -12,14 +12,14 @@
 //! hides an earlier one. A scope says where a place is and how far tensors are walked through; it says nothing of the code that is
 //! emitted there.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
-use lacunar_imp::{ArrayId, ExprId};
+use lacunar_imp::ExprId;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{TensorId, VarId};
 
 use super::count::Additions;
+use super::room::Room;
 use super::sinks::carried::Carry;
 use super::sinks::piece::Slab;
 use super::sinks::{Append, Sink};
@@ -78,8 +78,8 @@ pub(super) enum Fact {
     Counted(Additions),
     /// The loops here have no lanes: what they add to has marks, which neighbors share.
     Serial,
-    /// The list of coordinates of this thread, once a loop makes one.
-    List(Rc<Cell<Option<ArrayId>>>),
+    /// The arrays that the loops of this thread ask for.
+    Room(Rc<Room>),
     /// A tensor has arrays of its own here: a workspace, or the piece of a result that a thread assembles.
     Code(TensorId, Rc<TensorCode>),
     /// The sink for the values assigned to a tensor.
@@ -400,10 +400,10 @@ impl Scope {
         self.facts().any(|fact| matches!(fact, Fact::Serial))
     }
 
-    /// The list of coordinates of this thread.
-    pub fn list(&self) -> Option<&Cell<Option<ArrayId>>> {
+    /// The arrays that the loops of this thread ask for.
+    pub fn room(&self) -> Option<Rc<Room>> {
         self.find(|fact| match fact {
-            Fact::List(list) => Some(&**list),
+            Fact::Room(room) => Some(room.clone()),
             _ => None,
         })
     }

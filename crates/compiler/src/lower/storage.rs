@@ -41,6 +41,13 @@ pub(super) fn level(
     find_level(cx, key.tensor, level, scope).ok_or_else(|| unbound(cx, key, level))
 }
 
+/// The code of a level in which the positions under neighboring parents are neighbors.
+fn numbered(cx: &Lowerer<'_>, key: &AccessKey, number: usize, scope: &Scope) -> Result<Rc<dyn LevelCode>, Diagnostic> {
+    let none =
+        || Diagnostic::internal(format!("positions of level {} of `{}` are counted", number + 1, cx.name(key.tensor)));
+    Some(level(cx, key, number, scope)?).filter(|code| code.nodes().is_none()).ok_or_else(none)
+}
+
 /// The array of a tensor's values.
 pub(super) fn values(cx: &Lowerer<'_>, tensor: TensorId, scope: &Scope) -> Result<ArrayId, Diagnostic> {
     let values = code(cx, tensor, scope).values;
@@ -93,7 +100,7 @@ pub(super) fn descend(
 ) -> Result<Interval, Diagnostic> {
     let (mut low, mut high) = interval;
     for number in levels {
-        let code = level(cx, key, number, scope)?;
+        let code = numbered(cx, key, number, scope)?;
         (low, high) = code.span(&mut cx.b, low, high);
     }
     Ok((low, high))
@@ -111,7 +118,7 @@ pub(super) fn ancestor(
         None => cx.b.int(1),
         Some(above) => count_positions(cx, key, above, scope).ok_or_else(|| unbound(cx, key, above))?,
     };
-    let code = level(cx, key, number, scope)?;
+    let code = numbered(cx, key, number, scope)?;
     Ok(code.parent(&mut cx.b, position, parents))
 }
 

@@ -44,6 +44,8 @@ pub(super) enum Strategy {
     AtMostOne(usize),
     /// The runs of one iterator are visited, and the neighbors in each.
     Runs(usize),
+    /// The nodes of one iterator are visited, and the elements of each that are neighbors.
+    Blocks(usize),
     /// Iterators are advanced together: one loop for each of these sets, the largest first.
     Merge(Vec<MergeLoop>),
     /// Intervals of coordinates are merged piece by piece, in which one of these sets is present: the largest first.
@@ -153,6 +155,8 @@ pub(super) fn choose(lattice: &Lattice, body: &Stmt, traits: &[Traits], circumst
             let k = only.0.trailing_zeros() as usize;
             if traits[k].runs && !traits[k].repeats && !traits[k].uncertain {
                 Strategy::Runs(k)
+            } else if traits[k].blocks && circumstances.is_whole {
+                Strategy::Blocks(k)
             } else if !steps(k) {
                 Strategy::Merge(vec![MergeLoop { point: *only, kind: MergeKind::Cases }])
             } else if traits[k].single {
@@ -238,6 +242,7 @@ impl fmt::Display for InWords<'_> {
             Strategy::Positions(k) => write!(f, "positions of {}", names[*k]),
             Strategy::AtMostOne(k) => write!(f, "at most one position of {}", names[*k]),
             Strategy::Runs(k) => write!(f, "runs of {}", names[*k]),
+            Strategy::Blocks(k) => write!(f, "blocks of {}", names[*k]),
             Strategy::Merge(loops) => {
                 let one = |of: &MergeLoop| match of.kind {
                     MergeKind::RestOfDimension => "the rest of the dimension".to_string(),
@@ -272,6 +277,7 @@ mod tests {
         repeats: false,
         shared: false,
         runs: false,
+        blocks: false,
         single: false,
         words: false,
         innermost: true,
@@ -339,6 +345,8 @@ mod tests {
             (BITMAP, HERE, "words {a}"),
             (Traits { runs: true, ..PLAIN }, HERE, "runs of a"),
             (Traits { runs: true, uncertain: true, ..DELTA }, HERE, "merge {a}"),
+            (Traits { blocks: true, ..DELTA }, HERE, "blocks of a"),
+            (Traits { blocks: true, ..DELTA }, Circumstances { is_whole: false, ..HERE }, "merge {a}"),
         ] {
             assert_eq!(chosen(&single, &[traits], &circumstances), wanted);
         }

@@ -24,6 +24,7 @@ use crate::concretize::fits_registers;
 use crate::iterate::iterators::{AccessKey, Iterator, level_var};
 use crate::iterate::lattice::{Lattice, Point, advances_by_words, is_single};
 use crate::iterate::races::written_together;
+use crate::levels::nodes::has_blocks;
 use crate::schedule::apply;
 
 /// Adds the planner's commands to a kernel; gives these commands.
@@ -149,6 +150,7 @@ fn summed_up(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
                         && lattice.points[0].0.count_ones() == 1
                         && lattice.searched() == Point::ALL
                         && !lattice.iterators.iter().any(|iterator| has_one_coordinate(kernel, iterator))
+                        && lattice.iterators.iter().all(|iterator| has_neighbors(kernel, iterator))
                 });
                 if variable && single { vec![*var] } else { Vec::new() }
             }
@@ -162,6 +164,12 @@ fn has_one_coordinate(kernel: &Kernel, iterator: &Iterator) -> bool {
     let levels = kernel.tensors[iterator.access.tensor].format.levels();
     let repeated = iterator.level.checked_sub(1).is_some_and(|above| !levels[above].properties().unique);
     levels[iterator.level].properties().single && !repeated
+}
+
+/// True if an iterator can come to several coordinates at once: to neighbors in a node, if it goes from node to node.
+fn has_neighbors(kernel: &Kernel, iterator: &Iterator) -> bool {
+    let level = kernel.tensors[iterator.access.tensor].format.levels()[iterator.level];
+    level.kind.schema().is_none_or(has_blocks)
 }
 
 /// The variables whose loops are innermost and meet levels that are tested, and no others.

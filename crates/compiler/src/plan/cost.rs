@@ -16,6 +16,7 @@
 //! ```
 
 use lacunar_formats::Format;
+use lacunar_formats::schema::{Extent, FieldKind, Node, Schema};
 use lacunar_notation::concrete::{Assign, Kernel};
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Indicator, TensorId, VarId};
 
@@ -42,6 +43,9 @@ const STRIDED: f64 = 2.0;
 /// Work of an operation in an innermost iteration, in a vector loop.
 const OPERATION: f64 = 0.03;
 const GATHERED: f64 = 0.5;
+/// Work of going from one node to the next, and the elements of a node that may have any number.
+const FROM_NODE_TO_NODE: f64 = 2.0;
+const UNBOUNDED: f64 = 64.0;
 /// Work of loops that come to the places of a block, or to those of a diagonal, one at a time instead of one after the other.
 const DISORDERED: f64 = 8.0;
 
@@ -166,6 +170,15 @@ impl Model<'_> {
         Some((counts[level] / above.max(1.0)).min(self.size(var)))
     }
 
+    /// The work of going to the next of an access's coordinates of `var`. From node to node it takes about two iterations more, which
+    /// the elements of a node share.
+    fn visit(&self, access: &Access, var: VarId) -> f64 {
+        let format = self.format(access);
+        let level = format.mode_order().iter().position(|&mode| access.vars[mode] == var);
+        let schema = level.and_then(|level| format.levels()[level].kind.schema());
+        schema.map_or(1.0, |schema| 1.0 + FROM_NODE_TO_NODE / most_elements(schema))
+    }
+
     /// The number of iterations that an expression leaves a loop over `var`, and the number of coordinates that are looked at.
     fn trip(&self, expr: &Expr, var: VarId, bound: &[VarId]) -> Option<(f64, f64)> {
         match &expr.kind {
@@ -176,7 +189,9 @@ impl Model<'_> {
             {
                 None
             }
-            ExprKind::Access(access) => self.segment(access, var, bound).map(|segment| (segment, segment)),
+            ExprKind::Access(access) => {
+                self.segment(access, var, bound).map(|segment| (segment, segment * self.visit(access, var)))
+            }
             ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.trip(a, var, bound),
             ExprKind::Binary(function, left, right) => {
                 let (a, b) = (self.trip(left, var, bound), self.trip(right, var, bound));
@@ -364,6 +379,20 @@ impl Model<'_> {
         let inner = self.sums(body, lhs, &vars, false).0;
         (own + entered * scatter + inner, if scattered.is_empty() { 0.0 } else { entered })
     }
+}
+
+/// The most elements that a node of a schema has.
+fn most_elements(schema: &Schema) -> f64 {
+    let count = |node: &Node, array: Option<Extent>| match array {
+        None => 1.0,
+        Some(Extent::Const(count)) => f64::from(count),
+        Some(Extent::Size(size)) => match node.fields[size].kind {
+            FieldKind::Size { most: Some(most), .. } => f64::from(most),
+            _ => UNBOUNDED,
+        },
+    };
+    let of_node = |node: &Node| node.elems().map(|(_, field)| count(node, field.array())).sum::<f64>();
+    schema.nodes().iter().map(of_node).fold(1.0, f64::max)
 }
 
 /// True if an operand is an indicator.

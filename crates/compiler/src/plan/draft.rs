@@ -28,6 +28,7 @@ use crate::algebra::{background, fills, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
 use crate::iterate::iterators::AccessKey;
 use crate::schedule::apply_all;
+use crate::structure::followers;
 use crate::structure::mirror::{self, Mirror};
 
 /// Plans a statement.
@@ -66,6 +67,7 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
         draft.transform(&others, !given::wants_flat_nest(&schedule))?;
     }
     let chosen = draft.choose(&order);
+    draft.follow(source.rewritten.is_some());
     draft.convert_tried();
     draft.check(&schedule)?;
     let Draft { kernel, result, conversions, notes, warnings, is_full, .. } = draft;
@@ -335,6 +337,18 @@ impl<'a> Draft<'a> {
         let mut chosen: Vec<Command> = given::order_command(&self.kernel, order).into_iter().collect();
         chosen.extend(auto::schedule(&mut self.kernel, &mut self.notes));
         chosen
+    }
+
+    /// Finds what of the result follows from other elements, and need not be computed.
+    fn follow(&mut self, is_rewritten: bool) {
+        if is_rewritten || self.kernel.updates {
+            return;
+        }
+        self.kernel.followers = followers(&self.kernel.tensors, &self.kernel.vars, &self.statement);
+        if self.kernel.followers.is_some() {
+            let name = &self.kernel.tensors[self.result].name;
+            self.notes.push(format!("elements of `{name}` that follow from others are copied"));
+        }
     }
 
     /// Converts operands that loops over parts of a dimension would look up at every coordinate.

@@ -217,7 +217,7 @@ fn part(
 }
 
 /// The dimension that a form is the coordinate of.
-fn coordinate(form: &Affine, sizes: usize, order: usize) -> Option<usize> {
+pub(super) fn coordinate(form: &Affine, sizes: usize, order: usize) -> Option<usize> {
     let mut terms = form.terms();
     let (column, factor) = terms.next()?;
     let is_plain = terms.next().is_none() && factor == 1 && form.offset() == 0;

@@ -15,14 +15,17 @@
 //! | `infer` | the structure of a statement's result, one rule a file |
 //! | `results.rs` | those of a program's results, and whether they are what is declared |
 //! | `confine.rs` | loops leave out what is 0 |
+//! | `follow.rs` | of a result, what follows from other elements is copied |
 //! | `mirror.rs` | what follows from other elements is computed beside them |
 
 mod confine;
+mod follow;
 pub mod infer;
 pub(crate) mod mirror;
 mod results;
 
 pub(crate) use confine::confined;
+pub(crate) use follow::followers;
 pub use infer::infer;
 pub use mirror::settle;
 pub use results::{check, results};

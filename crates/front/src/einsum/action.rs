@@ -33,6 +33,19 @@ pub enum ActionKind {
     Read(Name, String),
     /// `write y "file"`
     Write(Name, String),
+    /// `insert A "file"`, `remove A "file" from .. to`
+    Change {
+        /// The tensor that changes.
+        tensor: Name,
+        /// The file with entries.
+        file: String,
+        /// The numbers of the first of them and of that behind the last; all, if there are none.
+        range: Option<(Expr, Expr)>,
+        /// The entries go.
+        removes: bool,
+    },
+    /// `snapshot x, A`
+    Snapshot(Name, Name),
     /// `clock name`
     Clock(Name),
     /// `elapsed name`

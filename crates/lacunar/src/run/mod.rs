@@ -13,6 +13,7 @@
 
 mod control;
 mod io;
+mod update;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -26,6 +27,7 @@ use crate::bind::Slot;
 use crate::compile::Step;
 use crate::error::Error;
 use crate::evaluate::{Evaluation, Times, check_given};
+use update::List;
 
 /// Runs a program. `slots` holds its tensors by handle: those that are given on entry, results too on exit. Prints go to `out`.
 pub(crate) fn run(
@@ -44,7 +46,8 @@ pub(crate) fn run(
     }
     let given = program.tensors.handles().filter(|id| slots[id.index()].get().is_some()).collect();
     let evaluation = Evaluation::new(program, steps, phase);
-    let mut runner = Runner { program, statements, slots, evaluation, given, clocks: BTreeMap::new(), out };
+    let mut runner =
+        Runner { program, statements, slots, evaluation, given, clocks: BTreeMap::new(), lists: BTreeMap::new(), out };
     runner.actions(&program.body)?;
     let mut times = runner.evaluation.times;
     times.total = start.elapsed();
@@ -61,6 +64,8 @@ struct Runner<'r, 's> {
     /// Tensors that still have the value that the caller gave.
     given: Vec<TensorId>,
     clocks: BTreeMap<&'r str, Instant>,
+    /// The entries of files that tensors change by, which are read once.
+    lists: BTreeMap<(&'r str, TensorId), List>,
     out: &'r mut dyn Write,
 }
 
@@ -79,6 +84,14 @@ impl<'r> Runner<'r, '_> {
             Action::Print(tensor) => self.print(*tensor)?,
             Action::Read(tensor, file) => self.read(*tensor, file)?,
             Action::Write(tensor, file) => self.write(*tensor, file)?,
+            Action::Change { tensor, file, range, removes } => {
+                let range = match range {
+                    Some((from, to)) => Some((self.whole(from)?, self.whole(to)?)),
+                    None => None,
+                };
+                self.change(*tensor, file, range, *removes)?;
+            }
+            Action::Snapshot(tensor, of) => self.snapshot(*tensor, *of)?,
             Action::Clock(name) => {
                 self.clocks.insert(name, Instant::now());
             }

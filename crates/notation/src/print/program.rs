@@ -54,6 +54,15 @@ impl Program {
                 Action::Print(tensor) => writeln!(text, "print {}", name(tensor)),
                 Action::Read(tensor, file) => writeln!(text, "read {} \"{file}\"", name(tensor)),
                 Action::Write(tensor, file) => writeln!(text, "write {} \"{file}\"", name(tensor)),
+                Action::Change { tensor, file, range, removes } => {
+                    let word = if *removes { "remove" } else { "insert" };
+                    let _ = write!(text, "{word} {} \"{file}\"", name(tensor));
+                    if let Some((from, to)) = range {
+                        let _ = write!(text, " {} .. {}", self.condition_text(from), self.condition_text(to));
+                    }
+                    writeln!(text)
+                }
+                Action::Snapshot(a, b) => writeln!(text, "snapshot {}, {}", name(a), name(b)),
                 Action::Clock(clock) => writeln!(text, "clock {clock}"),
                 Action::Elapsed(clock) => writeln!(text, "elapsed {clock}"),
                 Action::For { counter, from, to, body } => {

@@ -50,6 +50,14 @@ impl<'a> State<'a> {
         match action {
             Action::Assign(statement) => return self.statement(*statement),
             Action::Swap(a, b) => return self.swap(*a, *b),
+            Action::Snapshot(a, b) => {
+                self.stored[a.index()] = self.stored[b.index()].clone();
+                self.fills[a.index()] = self.fills[b.index()];
+                self.inexact[a.index()] = self.inexact[b.index()];
+            }
+            Action::Change(tensor) => {
+                return Err(format!("`{}` changes by what is in a file", self.program.tensor(*tensor).name));
+            }
             Action::Read(tensor) => {
                 let name = &self.program.tensor(*tensor).name;
                 if !self.question.given.contains_key(name) {

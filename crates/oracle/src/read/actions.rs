@@ -14,6 +14,10 @@ pub enum Action {
     Assign(usize),
     /// Exchanges two tensors.
     Swap(TensorId, TensorId),
+    /// The first tensor becomes what the second one is.
+    Snapshot(TensorId, TensorId),
+    /// Changes a tensor by entries of a file.
+    Change(TensorId),
     /// Reads a tensor from a file, unless it is given.
     Read(TensorId),
     /// Carries out a body for each number of a range.
@@ -37,7 +41,7 @@ pub const COUNT: &str = "nnz of ";
 impl Reader<'_> {
     /// Gives counters their type, and tensors that are swapped with others those that are declared for these.
     pub(super) fn share_types(&mut self, actions: &[einsum::Action]) {
-        let mut swaps = Vec::new();
+        let (mut swaps, mut copies) = (Vec::new(), Vec::new());
         einsum::Action::visit(actions, &mut |action| match &action.kind {
             ActionKind::For { counter, .. } => {
                 let counter = self.tensor(&counter.text, 0);
@@ -45,11 +49,12 @@ impl Reader<'_> {
                 self.reading.tensors[counter.index()].result = true;
             }
             ActionKind::Swap(a, b) => swaps.push([a.text.clone(), b.text.clone()]),
+            ActionKind::Snapshot(a, b) => copies.push([a.text.clone(), b.text.clone()]),
             _ => {}
         });
         let mut known = self.declarations.dtypes.clone();
-        for _ in 0..swaps.len() {
-            for [a, b] in &swaps {
+        for _ in 0..swaps.len() + copies.len() {
+            for [a, b] in swaps.iter().chain(&copies) {
                 let both = known.get(a).or(known.get(b)).copied();
                 if let Some(dtype) = both {
                     known.entry(a.clone()).or_insert(dtype);
@@ -59,8 +64,9 @@ impl Reader<'_> {
         }
         for (tensor, own) in self.reading.tensors.iter_mut().zip(&mut self.types) {
             let is_swapped = swaps.iter().flatten().any(|name| *name == tensor.name);
+            let is_copied = copies.iter().flatten().any(|name| *name == tensor.name);
             tensor.result |= is_swapped;
-            if let Some(&dtype) = known.get(&tensor.name).filter(|_| is_swapped) {
+            if let Some(&dtype) = known.get(&tensor.name).filter(|_| is_swapped || is_copied) {
                 *own = Some(dtype);
             }
         }
@@ -73,6 +79,8 @@ impl Reader<'_> {
             read.push(match &action.kind {
                 ActionKind::Assign(statement) => Action::Assign(*statement),
                 ActionKind::Swap(a, b) => Action::Swap(self.named(&a.text)?, self.named(&b.text)?),
+                ActionKind::Snapshot(a, b) => Action::Snapshot(self.named(&a.text)?, self.named(&b.text)?),
+                ActionKind::Change { tensor, .. } => Action::Change(self.named(&tensor.text)?),
                 ActionKind::Read(name, _) => Action::Read(self.named(&name.text)?),
                 ActionKind::Print(_) | ActionKind::Write(..) | ActionKind::Clock(_) | ActionKind::Elapsed(_) => {
                     continue;

@@ -5,6 +5,7 @@
 //! remove.rs      one entry is taken out
 //! batch.rs       many changes, all or none
 //! dims.rs        dimensions that grow
+//! entries.rs     a batch of entries as a file has them
 //! compact.rs     nodes in the order of coordinates, without unused ones
 //! snapshot.rs    a tensor as it is now, whatever is changed later
 //! ```
@@ -14,6 +15,7 @@
 mod batch;
 mod compact;
 mod dims;
+mod entries;
 mod insert;
 mod remove;
 mod snapshot;

@@ -20,7 +20,6 @@ use crate::levels::Position;
 use crate::lower::region::recovered::is_whole_block;
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::sinks::Checkpoint;
-use crate::lower::storage::level;
 use crate::lower::{Lowerer, iter, statement};
 
 /// The most iterators of which all combinations are gone through.
@@ -159,10 +158,7 @@ fn find(
     let until = cx.b.declare(&format!("{name}_end"), zero);
     let condition = conditions.iter().copied().reduce(|all, condition| cx.b.and(all, condition));
     cx.when_some(condition, |cx| {
-        let bounds = iter::bounds(cx, iterator, scope)?;
-        let parent = iter::parent(cx, iterator, scope)?;
-        let code = level(cx, &iterator.access, iterator.level, scope)?;
-        let (p, q) = code.find(&mut cx.b, parent, bounds, coordinate);
+        let (p, q) = iter::find(cx, iterator, coordinate, scope)?;
         let hit = cx.b.compare(CompareOp::Lt, p, q);
         cx.b.assign(found, hit);
         cx.b.assign(at, p);

@@ -14,25 +14,22 @@
 //!   }
 //! ```
 //!
-//! The list is one of the thread's, made where its loops begin ([`with_list`]).
-
-use std::cell::Cell;
-use std::rc::Rc;
+//! The list is one of the thread's, made where its loops begin ([`room`]).
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, BinaryOp, CompareOp, ExprId, LoopKind};
+use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
 
 use super::cases::at_coordinate;
 use super::here::Loop;
 use super::{dense, lanes};
 use crate::iterate::lattice::Point;
 use crate::levels::{Position, Word};
-use crate::lower::Lowerer;
 use crate::lower::iter::{bounds, word};
-use crate::lower::scope::{Fact, Scope};
+use crate::lower::scope::Fact;
 use crate::lower::sizes::ceil_div;
 use crate::lower::storage::count_positions;
+use crate::lower::{Lowerer, room};
 
 /// Words that are unpacked before a list is gone through: a list of 4096 bytes, which lives on the stack.
 const WORDS: i64 = 31;
@@ -70,7 +67,7 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(), Diagnostic>
 
 /// The loop over the coordinates that are stored at positions from `position` on, by way of a list.
 fn over_list(cx: &mut Lowerer<'_>, l: &Loop<'_>, position: ExprId, size: ExprId) -> Result<(), Diagnostic> {
-    let list = list(cx, l.scope)?;
+    let list = room::list(cx, PLACES, l.scope)?;
     let (zero, bits, words_at_once) = (cx.b.int(0), cx.b.int(Word::BITS), cx.b.int(WORDS));
     let words = ceil_div(&mut cx.b, size, bits);
     let segments = ceil_div(&mut cx.b, words, words_at_once);
@@ -123,29 +120,4 @@ fn at_listed(
         Some(residual) => at_coordinate(cx, l.var, &residual, &inner),
         None => Ok(()),
     }
-}
-
-/// The list of the thread.
-fn list(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<ArrayId, Diagnostic> {
-    let cell = scope.list().ok_or_else(|| Diagnostic::internal("a loop lists coordinates where no list can be"))?;
-    let list = cell.get().unwrap_or_else(|| cx.b.local_array("list", DType::U16));
-    cell.set(Some(list));
-    Ok(list)
-}
-
-/// The statements that `build` emits, behind the allocation of the list of places if it uses one.
-pub(in crate::lower) fn with_list<T>(
-    cx: &mut Lowerer<'_>,
-    scope: &Scope,
-    build: impl FnOnce(&mut Lowerer<'_>, &Scope) -> Result<T, Diagnostic>,
-) -> Result<T, Diagnostic> {
-    let cell = Rc::new(Cell::new(None));
-    let inside = scope.with(Fact::List(cell.clone()));
-    let (block, outcome) = cx.block(|cx| build(cx, &inside));
-    if let Some(list) = cell.get() {
-        let places = cx.b.int(PLACES);
-        cx.b.alloc(list, places, false);
-    }
-    cx.append(block);
-    outcome
 }

@@ -9,6 +9,7 @@
 //! | `listed` | lists of the coordinates that a tested operand stores |
 //! | `positions` | the positions of one iterator, or at most one of them |
 //! | `runs` | runs of neighboring coordinates |
+//! | `blocks` | blocks of elements in nodes |
 //! | `merge` | several iterators, advanced together |
 //! | `pieces` | several iterators of neighboring coordinates, piece by piece |
 //! | `gallop` | an intersection, by jumps |
@@ -16,8 +17,8 @@
 //! | `words` | stored words of 64 coordinates |
 //! | `bits` | words that are made of iterators |
 //!
-//! Three more are parts of them: `here` describes a loop and its circumstances, `together` opens iterators that are advanced
-//! together, and `lanes` also appends to a result what loops over stored words visit.
+//! Four more are parts of them: `here` describes a loop and its circumstances, `together` opens iterators that are advanced
+//! together, `divided` takes conditions out of loops over positions, and `lanes` also appends to a result what loops over stored words visit.
 //!
 //! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual
 //! statement, with the coordinate and the positions of the point's iterators known.
@@ -25,13 +26,15 @@
 //! Paper: Kjolstad et al. 2017, §4.3 and §6.
 
 mod bits;
+mod blocks;
 mod borders;
 mod cases;
 mod dense;
+mod divided;
 mod gallop;
 mod here;
 mod lanes;
-pub(super) mod listed;
+mod listed;
 mod merge;
 mod pieces;
 mod positions;
@@ -77,6 +80,7 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
         Strategy::Positions(k) => positions::emit(cx, &l, *k),
         Strategy::AtMostOne(k) => positions::emit_one(cx, &l, *k),
         Strategy::Runs(k) => runs::emit(cx, &l, *k),
+        Strategy::Blocks(k) => blocks::emit(cx, &l, *k),
         Strategy::Merge(loops) => merge::emit(cx, &l, loops),
         Strategy::Pieces(points) => pieces::emit(cx, &l, points),
         Strategy::Gallop(point) => gallop::emit(cx, &l, *point),

@@ -8,6 +8,7 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{CompareOp, ExprId, LoopKind};
 
 use super::cases::cases;
+use super::divided::{self, Part};
 use super::here::Loop;
 use crate::iterate::iterators::Iterator;
 use crate::iterate::lattice::Point;
@@ -20,18 +21,29 @@ use crate::lower::{Lowerer, caches, iter};
 pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), Diagnostic> {
     let (begin, end) = iter::bounds(cx, &l.lattice.iterators[k], l.scope)?;
     let scope = l.entered(cx, &mut |cx| cx.b.sub(end, begin));
+    between(cx, &l.within(&scope), k, (begin, end))
+}
+
+/// The loop over some positions of iterator `k`, in one piece or several.
+fn between(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize, positions: Interval) -> Result<(), Diagnostic> {
+    if let Some(division) = divided::division(cx, l, k) {
+        return divided::emit(cx, l, k, positions, &division, &mut |cx, l, part| match part {
+            Part::At(position) => at_position(cx, l, k, position),
+            Part::Between(positions) => between(cx, l, k, positions),
+        });
+    }
     let rows = match l.kind(cx) {
-        LoopKind::Serial => caches::rows(cx, l.var, l.body, &l.lattice.iterators[k], &scope),
+        LoopKind::Serial => caches::rows(cx, l.var, l.body, &l.lattice.iterators[k], l.scope),
         _ => Vec::new(),
     };
     if let Some(far) = rows.iter().map(|rows| rows.far).reduce(|all, far| cx.b.and(all, far)) {
-        return far_and_near(cx, &l.within(&scope), k, (begin, end), (far, &rows));
+        return far_and_near(cx, l, k, positions, (far, &rows));
     }
     let kind = match l.kind(cx) {
         LoopKind::Vector(0) => LoopKind::Vector(lanes(cx, &l.lattice.iterators[k])),
         kind => kind,
     };
-    over(cx, &l.within(&scope), k, (begin, end), kind)
+    over(cx, l, k, positions, kind)
 }
 
 /// The loop over some positions, in two versions: one prefetches rows that the next coordinates choose, where these are far.

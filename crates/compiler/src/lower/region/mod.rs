@@ -16,6 +16,7 @@
 //!
 //! Paper: Senanayake et al. 2020, §6.2 (bounds).
 
+pub(super) mod computed;
 pub(super) mod recovered;
 
 use lacunar_base::Diagnostic;
@@ -44,7 +45,7 @@ pub(super) trait Restriction: Sync {
 }
 
 /// All that confines variables.
-const RESTRICTIONS: [&dyn Restriction; 1] = [&recovered::InsideDimension];
+const RESTRICTIONS: [&dyn Restriction; 2] = [&recovered::InsideDimension, &computed::Computed];
 
 /// Confines a variable whose loop comes next to all that is known of its values: restrictions, and the intervals of the lattice.
 pub(super) fn confine(cx: &mut Lowerer<'_>, var: VarId, lattice: &Lattice, scope: &Scope) -> Result<Scope, Diagnostic> {

@@ -4,7 +4,7 @@
 //! y(j) += A(i,j) * x(i), i shared
 //! y_copies: chunks * n
 //! for chunk parallel { y_copies[n chunk ..] = 0; ..; y_copies[n chunk + j] += .. }
-//! for c, p { y_vals[p] += y_copies[n c + p] }
+//! for pieces of 0 .. n parallel { for c, p { y_vals[p] += y_copies[n c + p] } }
 //! ```
 //!
 //! A copy is of all of a tensor, or, inside of loops over its outer levels, of the block under their coordinates. A scalar
@@ -30,6 +30,7 @@ use crate::lower::derive::{position, value_position};
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::sizes::product;
 use crate::lower::storage::{extent, is_inside_dimension, values};
+use crate::lower::units::pieces::in_pieces;
 use crate::lower::{Lowerer, MutableVar};
 
 /// The part of a tensor that a loop adds to.
@@ -207,7 +208,7 @@ pub(in crate::lower) fn is_done(cx: &mut Lowerer<'_>, copies: &Copies, scope: &S
     Some(cx.b.compare(op, held, value))
 }
 
-/// Behind the loop: the copies are combined.
+/// Behind the loop: the copies are combined, place by place in the order of the chunks.
 pub(in crate::lower) fn add_up(
     cx: &mut Lowerer<'_>,
     copies: &Copies,
@@ -232,19 +233,26 @@ pub(in crate::lower) fn add_up(
         });
     } else {
         let values = values(cx, copies.of.tensor, scope)?;
-        cx.b.for_loop("c", zero, chunks, |b, c| {
-            let begin = b.mul(c, len);
-            b.for_loop("p", zero, len, |b, p| {
-                let at = b.add(begin, p);
-                let part = b.load("part", array, at);
-                let place = b.add(first, p);
-                match (monoid.compared(), beside, held) {
-                    (Some(compared), Some(beside), Some(Beside::Array(held))) => {
-                        let of = b.load("beside", beside, at);
-                        combine_pair_at(b, (values, held), place, compared, Pair { index: part, value: of });
+        let held = match (beside, held) {
+            (Some(beside), Some(Beside::Array(held))) => Some((beside, held)),
+            _ => None,
+        };
+        let work = product(&mut cx.b, len, chunks);
+        in_pieces(cx, len, work, |cx, (from, to)| {
+            cx.b.for_loop("c", zero, chunks, |b, c| {
+                let begin = b.mul(c, len);
+                b.for_loop("p", from, to, |b, p| {
+                    let at = b.add(begin, p);
+                    let part = b.load("part", array, at);
+                    let place = b.add(first, p);
+                    match (monoid.compared(), held) {
+                        (Some(compared), Some((beside, held))) => {
+                            let of = b.load("beside", beside, at);
+                            combine_pair_at(b, (values, held), place, compared, Pair { index: part, value: of });
+                        }
+                        _ => combine_at(b, values, place, monoid, part),
                     }
-                    _ => combine_at(b, values, place, monoid, part),
-                }
+                });
             });
         });
     }

@@ -4,5 +4,6 @@
 //! result get along (copies, carried sums, indivisible additions: [`super::sinks`]). The body of a piece is lowered as if it were
 //! alone.
 
+pub(super) mod pieces;
 pub(super) mod threads;
 pub(super) mod work;

@@ -49,8 +49,8 @@ use crate::iterate::iterators::{AccessKey, level_var, result_of, sparse_levels};
 use crate::iterate::races::{filled_inside, written_together};
 use crate::levels::At;
 use crate::lower::derive::{first_below, range};
-use crate::lower::loops::listed::with_list;
 use crate::lower::nest::leaf_loop;
+use crate::lower::room::with_room;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sinks::carried::Room;
 use crate::lower::sinks::copies::{Copies, Extent};
@@ -171,7 +171,7 @@ pub(in crate::lower) fn parallel_loop(
     let one = cx.b.int(1);
     let is_alone = cx.b.compare(CompareOp::Le, chunks, one);
     let (alone, outcome) = cx.block(|cx| {
-        with_list(cx, &scope.with(Fact::Shared), |cx, scope| {
+        with_room(cx, &scope.with(Fact::Shared), |cx, scope| {
             let scope = workspace::declare(cx, Some(var), scope);
             leaf_loop(cx, var, interval, body, &scope)
         })
@@ -360,7 +360,7 @@ fn in_chunks<T>(
     }
     let name = if is_ready { cx.var_name(var) } else { "chunk" };
     cx.each(LoopKind::Parallel, name, (zero, chunks), |cx, chunk| {
-        with_list(cx, &inside, |cx, scope| {
+        with_room(cx, &inside, |cx, scope| {
             let scope = workspace::declare(cx, Some(var), scope);
             one_chunk(cx, chunk, &scope)
         })
@@ -383,7 +383,7 @@ fn by_workers<T>(
         let first = cx.b.take(next);
         let is_any = cx.b.compare(CompareOp::Lt, first, chunks);
         cx.when(is_any, |cx| {
-            with_list(cx, scope, |cx, scope| {
+            with_room(cx, scope, |cx, scope| {
                 let scope = workspace::declare(cx, Some(var), scope);
                 let current = cx.b.declare("current", first);
                 let chunk = cx.b.var(current);
@@ -400,7 +400,8 @@ fn by_workers<T>(
     })
 }
 
-/// The operand with the most values of those whose first level the loop over a variable visits, and its last sparse level.
+/// The operand with the most values of those whose first level the loop over a variable visits, and its last sparse level above those
+/// whose positions are not in the order of their parents.
 fn balanced_by(kernel: &Kernel, var: VarId, body: &Stmt) -> Option<(AccessKey, usize)> {
     if !kernel.provenance.is_plain(var) {
         return None;
@@ -413,7 +414,8 @@ fn balanced_by(kernel: &Kernel, var: VarId, body: &Stmt) -> Option<(AccessKey, u
                 && !key.vars.is_empty()
                 && level_var(kernel, &key, 0) == var
                 && tells_coordinates(kernel.tensors[key.tensor].format.levels()[0]);
-            let deepest = sparse_levels(kernel, key.tensor).last().map(|(level, _)| level);
+            let numbered = |(_, level): &(usize, Level)| level.kind.schema().is_none();
+            let deepest = sparse_levels(kernel, key.tensor).take_while(numbered).last().map(|(level, _)| level);
             if let (true, Some(deepest)) = (is_first, deepest)
                 && found.as_ref().is_none_or(|(known, _)| values(known) < values(&key))
             {

@@ -18,12 +18,13 @@ use super::super::error::{ActionMistake, Error};
 use super::names::{Entry, Names, counted};
 use super::types;
 
-/// The declarations, with those of a tensor that is swapped for all that it is swapped with, and the types of counters.
+/// The declarations, with those of a tensor that is swapped for all that it is swapped with, and so for snapshots, and the types of
+/// counters.
 pub(super) fn shared(actions: &[action::Action], declarations: &Declarations) -> Declarations {
     let mut shared = declarations.clone();
     let mut swaps = Vec::new();
     action::Action::visit(actions, &mut |action| match &action.kind {
-        ActionKind::Swap(a, b) => swaps.push((&a.text, &b.text)),
+        ActionKind::Swap(a, b) | ActionKind::Snapshot(a, b) => swaps.push((&a.text, &b.text)),
         ActionKind::For { counter, .. } => {
             shared.dtypes.insert(counter.text.clone(), DType::I64);
         }
@@ -79,6 +80,26 @@ impl Checker<'_> {
             ActionKind::Print(name) => Action::Print(self.tensor(&name.text)?),
             ActionKind::Read(name, file) => Action::Read(self.tensor(&name.text)?, file.clone()),
             ActionKind::Write(name, file) => Action::Write(self.tensor(&name.text)?, file.clone()),
+            ActionKind::Change { tensor, file, range, removes } => {
+                let range = match range {
+                    Some((from, to)) => Some((self.end(from)?, self.end(to)?)),
+                    None => None,
+                };
+                let (name, span) = (tensor.text.clone(), tensor.span);
+                let tensor = self.tensor(&name)?;
+                if self.program.tensors[tensor].structure.is_some() {
+                    self.errors.push(ActionMistake::Structured { name, span }.into());
+                }
+                Action::Change { tensor, file: file.clone(), range, removes: *removes }
+            }
+            ActionKind::Snapshot(a, b) => {
+                let (first, second) = (self.tensor(&a.text)?, self.tensor(&b.text)?);
+                if let Some(differ) = self.difference(first, second) {
+                    let names = [a, b].map(|name| name.text.clone());
+                    self.errors.push(ActionMistake::Snapshot { names, span: action.span, differ }.into());
+                }
+                Action::Snapshot(first, second)
+            }
             ActionKind::Clock(name) => Action::Clock(name.text.clone()),
             ActionKind::Elapsed(name) => Action::Elapsed(name.text.clone()),
             ActionKind::For { counter, from, to, body } => {
@@ -102,7 +123,7 @@ impl Checker<'_> {
         self.program.tensors.iter().find(|(_, tensor)| tensor.name == name).map(|(id, _)| id)
     }
 
-    /// How two tensors differ that are to be swapped.
+    /// How two tensors differ that are to be swapped, or one to be a snapshot of the other.
     fn difference(&self, a: TensorId, b: TensorId) -> Option<String> {
         let (a, b) = (&self.program.tensors[a], &self.program.tensors[b]);
         if a.dtype != b.dtype {

@@ -35,6 +35,8 @@ pub(super) struct Names {
     pub indicators: Indicators,
     /// The tensors that are swapped, and where.
     pub swaps: Vec<(usize, usize, Span)>,
+    /// Tensors that become snapshots of others, with their places.
+    pub snapshots: Vec<(usize, usize, Span)>,
 }
 
 /// The facts that are known of a tensor.
@@ -158,6 +160,7 @@ impl Names {
             accesses: Vec::new(),
             indicators: Indicators::new(),
             swaps: Vec::new(),
+            snapshots: Vec::new(),
         }
     }
 

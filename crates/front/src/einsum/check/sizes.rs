@@ -74,14 +74,18 @@ pub(super) fn unify(names: &Names, declarations: &Declarations) -> Result<Sizes,
             }
         }
     }
-    for &(a, b, span) in &names.swaps {
+    let swaps = names.swaps.iter().map(|of| (of, true));
+    for (&(a, b, span), is_swap) in swaps.chain(names.snapshots.iter().map(|of| (of, false))) {
         for dimension in 0..names.tensors[a].order {
             let member = |tensor: usize| sizes.first_dimension[tensor] + dimension;
             let (first, second) = (member(a), member(b));
             if let Err((first, second)) = sizes.connect(first, second, None) {
                 let names = [a, b].map(|tensor| tensor_name(names, tensor).to_string());
                 let differ = format!("dimension {dimension} has the sizes {} and {}", first.size, second.size);
-                errors.push(ActionMistake::Swapped { names, span, differ }.into());
+                errors.push(match is_swap {
+                    true => ActionMistake::Swapped { names, span, differ }.into(),
+                    false => ActionMistake::Snapshot { names, span, differ }.into(),
+                });
                 break;
             }
         }

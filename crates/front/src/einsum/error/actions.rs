@@ -10,6 +10,8 @@ pub(crate) enum ActionMistake {
     NotANumber { span: Span },
     NoTensor { name: String, span: Span, hint: String },
     Swapped { names: [String; 2], span: Span, differ: String },
+    Snapshot { names: [String; 2], span: Span, differ: String },
+    Structured { name: String, span: Span },
     Clock { name: String, span: Span },
 }
 
@@ -36,6 +38,16 @@ impl ActionMistake {
                 Diagnostic::error("E0610", format!("`{a}` and `{b}` cannot be swapped"))
                     .label(span, differ)
                     .hint("tensors of one format, type and size are swapped; else assign, as in `x(i) = y(i)`")
+            }
+            ActionMistake::Snapshot { names: [a, b], span, differ } => {
+                Diagnostic::error("E0620", format!("`{a}` cannot be a snapshot of `{b}`"))
+                    .label(span, differ)
+                    .hint("a snapshot has the format, the type and the sizes of its tensor")
+            }
+            ActionMistake::Structured { name, span } => {
+                Diagnostic::error("E0621", format!("entries of `{name}`, which has a structure, cannot change"))
+                    .label(span, "the structure is compared when the tensor is given")
+                    .hint("leave the structure away")
             }
             ActionMistake::Clock { name, span } => {
                 Diagnostic::error("E0611", format!("the clock `{name}` is read before it is set"))

@@ -18,7 +18,8 @@ use crate::einsum::error::{Error, SyntaxMistake};
 use crate::einsum::lexer::{Token, TokenKind};
 
 /// The words that begin actions.
-const WORDS: &[&str] = &["for", "while", "if", "swap", "print", "read", "write", "clock", "elapsed"];
+const WORDS: &[&str] =
+    &["for", "while", "if", "swap", "snapshot", "print", "read", "write", "insert", "remove", "clock", "elapsed"];
 
 impl Parser<'_> {
     /// Reads actions up to the end of the text, or of the block that is open.
@@ -98,13 +99,13 @@ impl Parser<'_> {
         let name = self.name("a name")?;
         let mut end = name.span;
         let kind = match word {
-            "swap" => {
+            "swap" | "snapshot" => {
                 if self.take_sign(&[","]).is_none() {
                     return Err(self.unexpected("`,` and another tensor"));
                 }
                 let other = self.name("a tensor")?;
                 end = other.span;
-                ActionKind::Swap(name, other)
+                if word == "swap" { ActionKind::Swap(name, other) } else { ActionKind::Snapshot(name, other) }
             }
             "print" => ActionKind::Print(name),
             "clock" => ActionKind::Clock(name),
@@ -116,10 +117,30 @@ impl Parser<'_> {
                 self.advance();
                 end = span;
                 let file = self.text(Span::new(span.range().start + 1, span.range().end - 1)).to_string();
-                if word == "read" { ActionKind::Read(name, file) } else { ActionKind::Write(name, file) }
+                match word {
+                    "read" => ActionKind::Read(name, file),
+                    "write" => ActionKind::Write(name, file),
+                    _ => {
+                        let range = self.some_of()?;
+                        end = range.as_ref().map_or(end, |(_, to)| to.span);
+                        ActionKind::Change { tensor: name, file, range, removes: word == "remove" }
+                    }
+                }
             }
         };
         Ok(Action { kind, span: start.to(end) })
+    }
+
+    /// Reads `from .. to`, if more of the line is left.
+    fn some_of(&mut self) -> Result<Option<(Expr, Expr)>, Error> {
+        if self.at_end() || self.at_sign("}") {
+            return Ok(None);
+        }
+        let from = self.expression()?;
+        if self.take_sign(&[".."]).is_none() {
+            return Err(self.unexpected("`..`"));
+        }
+        Ok(Some((from, self.expression()?)))
     }
 
     /// Reads `counter in from .. to { body }`, behind `for`.

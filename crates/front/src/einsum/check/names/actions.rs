@@ -43,6 +43,16 @@ impl<'a> Resolver<'a> {
             ActionKind::Read(name, _) => {
                 self.assigned.entry(name.text.clone()).or_insert(name.span);
             }
+            ActionKind::Change { tensor, range, .. } => {
+                for end in range.iter().flat_map(|(from, to)| [from, to]) {
+                    self.scalar(end);
+                }
+                self.assigned.entry(tensor.text.clone()).or_insert(tensor.span);
+            }
+            ActionKind::Snapshot(name, of) => {
+                self.read(&of.text, of.span);
+                self.assigned.entry(name.text.clone()).or_insert(name.span);
+            }
             ActionKind::Clock(name) => {
                 self.clocks.insert(&name.text);
             }
@@ -135,15 +145,20 @@ impl<'a> Resolver<'a> {
     /// Asks that the tensors which actions name are in statements, which tell their orders; notes those that are swapped.
     pub(super) fn known_by_actions(&mut self, actions: &'a [Action]) {
         let mut named: Vec<(&str, Span)> = std::mem::take(&mut self.counted);
-        let mut swaps = Vec::new();
+        let (mut swaps, mut snapshots) = (Vec::new(), Vec::new());
         Action::visit(actions, &mut |action| match &action.kind {
             ActionKind::Swap(a, b) => {
                 named.extend([a, b].map(|name| (name.text.as_str(), name.span)));
                 swaps.push((a, b, action.span));
             }
+            ActionKind::Snapshot(a, b) => {
+                named.extend([a, b].map(|name| (name.text.as_str(), name.span)));
+                snapshots.push((a, b, action.span));
+            }
             ActionKind::Print(name) | ActionKind::Read(name, _) | ActionKind::Write(name, _) => {
                 named.push((&name.text, name.span));
             }
+            ActionKind::Change { tensor, .. } => named.push((&tensor.text, tensor.span)),
             _ => {}
         });
         for (name, span) in named {
@@ -151,6 +166,18 @@ impl<'a> Resolver<'a> {
                 let tensors = self.names.tensors.keys().map(String::as_str);
                 let hint = words::did_you_mean(name, tensors, "name a tensor that a statement reads or assigns");
                 self.errors.push(ActionMistake::NoTensor { name: name.to_string(), span, hint }.into());
+            }
+        }
+        for (a, b, span) in snapshots {
+            let places = [a, b].map(|name| self.names.tensors.get_index_of(&name.text));
+            let [Some(first), Some(second)] = places else { continue };
+            let orders = [first, second].map(|tensor| self.names.tensors[tensor].order);
+            if orders[0] == orders[1] {
+                self.names.snapshots.push((first, second, span));
+            } else {
+                let differ = format!("{} and {} indices", orders[0], orders[1]);
+                let names = [a, b].map(|name| name.text.clone());
+                self.errors.push(ActionMistake::Snapshot { names, span, differ }.into());
             }
         }
         for (a, b, span) in swaps {

@@ -1,0 +1,193 @@
+//! Loops over positions that are divided where a condition of coordinates begins to hold, or ends: in each part it is a constant.
+//!
+//! ```text
+//! y(j) += select(j > i, A(i,j) * x(i), 0)      A: csr, whose coordinates ascend
+//!   border = A2_pos[i]
+//!   while border < A2_pos[i+1] { if A2_crd[border] > i { break }  border += 1 }   here the condition is false
+//!   for p in border .. A2_pos[i+1] { y_vals[j] += A_vals[p] * x_vals[i] }         here it is true
+//! ```
+//!
+//! The border is looked for from the end at which the condition is false, step by step, so that finding it takes no longer than the loop over
+//! that part: where a tensor's unique elements are one triangle, it is one step. A condition that ends to hold divides a loop from behind,
+//! and the part in which it is false is gone through in order afterwards.
+//!
+//! On entry: an innermost serial loop over an ordered level, led by its iterator alone. Conditions are comparisons of sums of variables
+//! that select values.
+
+use lacunar_base::{Arena, Diagnostic};
+use lacunar_formats::DType;
+use lacunar_imp::{CompareOp, ExprId, LoopKind};
+use lacunar_notation::concrete::Stmt;
+use lacunar_notation::{BinaryFn, Expr, ExprKind, Literal, Role, Tensor, VarId};
+
+use super::here::Loop;
+use crate::comparisons::compared;
+use crate::iterate::lattice::Point;
+use crate::levels::At;
+use crate::lower::compute::expr;
+use crate::lower::scope::{Fact, Interval};
+use crate::lower::storage::level;
+use crate::lower::{Lowerer, iter};
+
+/// A condition that divides a loop.
+pub(super) struct Division {
+    condition: Expr,
+    /// It holds from some coordinate on; otherwise up to one.
+    rises: bool,
+}
+
+/// Positions at which it is known if the condition holds.
+pub(super) enum Part {
+    /// One.
+    At(ExprId),
+    /// All of an interval.
+    Between(Interval),
+}
+
+/// Emits the loop, with another body, at some positions.
+pub(super) type Emit<'e> = dyn FnMut(&mut Lowerer<'_>, &Loop<'_>, Part) -> Result<(), Diagnostic> + 'e;
+
+/// The condition that a loop over the positions of iterator `k` is divided by, if there is one.
+pub(super) fn division(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> Option<Division> {
+    let iterator = &l.lattice.iterators[k];
+    let properties = cx.kernel.tensors[iterator.access.tensor].format.levels().get(iterator.level)?.properties();
+    let is_serial = matches!(l.kind(cx), LoopKind::Serial | LoopKind::Unrolled(_));
+    let is_alone = l.lattice.points == [Point::of([k])];
+    let is_innermost = match l.body {
+        Stmt::Assign(_) => true,
+        Stmt::Sequence(stmts) => stmts.iter().all(|stmt| matches!(stmt, Stmt::Assign(_))),
+        _ => false,
+    };
+    if !(properties.ordered && is_serial && is_alone && is_innermost) {
+        return None;
+    }
+    let mut found = None;
+    l.body.visit_assigns(&mut |assign| {
+        assign.rhs.visit(&mut |part| {
+            if let ExprKind::Select(operands) = &part.kind {
+                found = found.take().or_else(|| monotone(&cx.kernel.tensors, l.var, &operands[0]));
+            }
+        });
+    });
+    found
+}
+
+/// The first comparison of a condition that changes once at most as a variable goes up.
+fn monotone(tensors: &Arena<Tensor>, var: VarId, condition: &Expr) -> Option<Division> {
+    let ExprKind::Binary(function, a, b) = &condition.kind else { return None };
+    if *function == BinaryFn::And {
+        return monotone(tensors, var, a).or_else(|| monotone(tensors, var, b));
+    }
+    let (sum, is_equation) = compared(tensors, *function, a, b)?;
+    let factor = sum.factor_of(var);
+    (!is_equation && factor != 0).then(|| Division { condition: condition.clone(), rises: factor > 0 })
+}
+
+/// The loop over some positions, in two parts, which `emit` emits.
+pub(super) fn emit(
+    cx: &mut Lowerer<'_>,
+    l: &Loop<'_>,
+    k: usize,
+    (begin, end): Interval,
+    division: &Division,
+    emit: &mut Emit<'_>,
+) -> Result<(), Diagnostic> {
+    let how = if division.rises { "begins" } else { "ceases" };
+    cx.say(l.scope, &format!("divided where a condition {how} to hold"));
+    let one = cx.b.int(1);
+    let with = |cx: &Lowerer<'_>, holds| decided(&cx.kernel.tensors, l.body.clone(), &division.condition, holds);
+    let (failing, holding) = (with(cx, false), with(cx, true));
+    let border = cx.b.declare("border", if division.rises { begin } else { end });
+    let here = cx.b.var(border);
+    if division.rises {
+        let is_left = cx.b.compare(CompareOp::Lt, here, end);
+        cx.repeat(is_left, |cx| {
+            leave_if_holds(cx, l, k, here, division)?;
+            emit(cx, &Loop { body: &failing, ..*l }, Part::At(here))?;
+            let next = cx.b.add(here, one);
+            cx.b.assign(border, next);
+            Ok(())
+        })?;
+        return emit(cx, &Loop { body: &holding, ..*l }, Part::Between((here, end)));
+    }
+    let is_left = cx.b.compare(CompareOp::Gt, here, begin);
+    cx.repeat(is_left, |cx| {
+        let before = cx.b.sub(here, one);
+        leave_if_holds(cx, l, k, before, division)?;
+        cx.b.assign(border, before);
+        Ok(())
+    })?;
+    emit(cx, &Loop { body: &holding, ..*l }, Part::Between((begin, here)))?;
+    emit(cx, &Loop { body: &failing, ..*l }, Part::Between((here, end)))
+}
+
+/// Leaves the loop around if the condition holds at a position of iterator `k`.
+fn leave_if_holds(
+    cx: &mut Lowerer<'_>,
+    l: &Loop<'_>,
+    k: usize,
+    position: ExprId,
+    division: &Division,
+) -> Result<(), Diagnostic> {
+    let iterator = &l.lattice.iterators[k];
+    let at = At { parent: iter::parent(cx, iterator, l.scope)?, position, state: None };
+    let code = level(cx, &iterator.access, iterator.level, l.scope)?;
+    let coordinate = code.coordinate(&mut cx.b, &cx.kernel.vars[l.var].name, at);
+    let holds = expr(cx, &division.condition, &l.scope.with(Fact::Value(l.var, coordinate)))?;
+    cx.when(holds, |cx| cx.b.push(lacunar_imp::Stmt::Break));
+    Ok(())
+}
+
+/// A statement where it is known if a condition holds, without additions of nothing to a dense result.
+fn decided(tensors: &Arena<Tensor>, stmt: Stmt, condition: &Expr, holds: bool) -> Stmt {
+    match stmt {
+        Stmt::Sequence(stmts) => {
+            Stmt::Sequence(stmts.into_iter().map(|stmt| decided(tensors, stmt, condition, holds)).collect())
+        }
+        Stmt::Assign(mut assign) => {
+            assign.rhs = chosen(assign.rhs, condition, holds);
+            let result = &tensors[assign.lhs.tensor];
+            let is_dense = result.role == Role::Result && result.format.is_dense();
+            let dtype = assign.rhs.dtype;
+            let adds = assign.op.monoid().is_some_and(|monoid| monoid.begins_at_zero(dtype));
+            let adds_nothing = adds && assign.rhs.kind == Expr::zero(dtype).kind;
+            if is_dense && adds_nothing { Stmt::default() } else { Stmt::Assign(assign) }
+        }
+        stmt => stmt,
+    }
+}
+
+/// An expression where it is known if a condition holds.
+fn chosen(expr: Expr, condition: &Expr, holds: bool) -> Expr {
+    if expr == *condition {
+        return truth(holds);
+    }
+    let expr = expr.map_children(&mut |child| chosen(child, condition, holds));
+    match expr.kind {
+        ExprKind::Binary(BinaryFn::And, a, b) => match (truth_of(&a), truth_of(&b)) {
+            (Some(true), _) => *b,
+            (_, Some(true)) => *a,
+            (Some(false), _) | (_, Some(false)) => truth(false),
+            (None, None) => Expr { kind: ExprKind::Binary(BinaryFn::And, a, b), ..expr },
+        },
+        ExprKind::Select(operands) => match truth_of(&operands[0]) {
+            Some(is_first) => {
+                let [_, a, b] = *operands;
+                if is_first { a } else { b }
+            }
+            None => Expr { kind: ExprKind::Select(operands), ..expr },
+        },
+        kind => Expr { kind, ..expr },
+    }
+}
+
+fn truth(value: bool) -> Expr {
+    Expr::new(ExprKind::Literal(Literal::Bool(value)), DType::Bool)
+}
+
+fn truth_of(expr: &Expr) -> Option<bool> {
+    match expr.kind {
+        ExprKind::Literal(Literal::Bool(value)) => Some(value),
+        _ => None,
+    }
+}

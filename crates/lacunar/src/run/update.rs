@@ -1,0 +1,110 @@
+//! Tensors that change between statements: by entries of files, and snapshots of them.
+//!
+//! ```text
+//! for k in 0 .. 10 {
+//!   insert A "edges.tns" k * 1000 .. k * 1000 + 1000      the next entries of the file, which is read once
+//!   y(i) = A(i,j) * x(j)
+//! }
+//! ```
+//!
+//! A tensor that has no value yet is empty before. A batch is carried out as a whole, or not at all.
+
+use std::path::Path;
+
+use lacunar_formats::DType;
+use lacunar_notation::TensorId;
+use lacunar_runtime::io::{self, Data, Integers, PatternValues, ReadOptions};
+use lacunar_runtime::{Buffer, Coordinates, StorageError, Tensor};
+
+use super::Runner;
+use crate::bind::Slot;
+use crate::error::Error;
+
+/// The entries of a file, in its order, with values of a tensor's type.
+pub(super) struct List {
+    columns: Vec<Coordinates>,
+    values: Buffer,
+}
+
+impl<'r> Runner<'r, '_> {
+    /// Puts entries of a file into a tensor, or takes them out: those with numbers of a range, or all.
+    pub(super) fn change(
+        &mut self,
+        tensor: TensorId,
+        file: &'r str,
+        range: Option<(i64, i64)>,
+        removes: bool,
+    ) -> Result<(), Error> {
+        if !self.lists.contains_key(&(file, tensor)) {
+            let list = self.list(tensor, file)?;
+            self.lists.insert((file, tensor), list);
+        }
+        let mut changing = self.own(tensor)?;
+        let Some(list) = self.lists.get(&(file, tensor)) else { return Ok(()) };
+        let count = list.values.len();
+        let place = |number: i64| usize::try_from(number).unwrap_or(0).min(count);
+        let range = range.map_or(0..count, |(from, to)| place(from)..place(to));
+        let updated = changing.update_entries(&list.columns, &list.values, range, removes);
+        self.slots[tensor.index()] = Slot::Owned(changing);
+        updated?;
+        Ok(())
+    }
+
+    /// Makes a tensor a snapshot of another.
+    pub(super) fn snapshot(&mut self, tensor: TensorId, of: TensorId) -> Result<(), Error> {
+        let mut source = self.own(of)?;
+        let taken = source.snapshot();
+        self.slots[of.index()] = Slot::Owned(source);
+        self.slots[tensor.index()] = Slot::Owned(taken?);
+        Ok(())
+    }
+
+    /// Takes a tensor out of its slot, to change it; an empty one, if it has no value yet.
+    fn own(&mut self, tensor: TensorId) -> Result<Tensor, Error> {
+        let slot = &mut self.slots[tensor.index()];
+        match std::mem::replace(slot, Slot::Empty) {
+            Slot::Owned(tensor) => Ok(tensor),
+            Slot::Borrowed(given) => {
+                *slot = Slot::Borrowed(given);
+                Ok(given.try_clone().map_err(StorageError::from)?)
+            }
+            Slot::Empty => {
+                let declared = &self.program.tensors[tensor];
+                let dims: Option<Vec<u64>> = declared.dims.iter().copied().collect();
+                let unknown = || {
+                    let name = &declared.name;
+                    Error::Argument(format!("`{name}` has neither a value nor sizes before it changes: give its sizes"))
+                };
+                let empty = Tensor::zeros(dims.ok_or_else(unknown)?, &declared.format, declared.dtype)?;
+                Ok(empty.with_fill(declared.fill())?)
+            }
+        }
+    }
+
+    /// Reads the entries of a file for a tensor.
+    fn list(&self, tensor: TensorId, file: &str) -> Result<List, Error> {
+        let declared = &self.program.tensors[tensor];
+        let options = ReadOptions {
+            dims: declared.dims.iter().copied().collect(),
+            pattern: if declared.dtype == DType::Pattern { PatternValues::Places } else { PatternValues::Ones },
+            integers: Integers::of(declared.dtype),
+            progress: false,
+            ..ReadOptions::default()
+        };
+        let refused = |what: &str| Error::Argument(format!("{file} {what}"));
+        let Data::Coordinate(list) = io::read(Path::new(file), &options)? else {
+            return Err(refused("is an array, which has no entries to insert or to remove"));
+        };
+        if list.dims.len() != declared.order() {
+            let (name, order, found) = (&declared.name, declared.order(), list.dims.len());
+            return Err(refused(&format!("holds entries of {found} dimensions, but `{name}` has {order}")));
+        }
+        let values = Buffer::from_values(list.values);
+        let values = if values.dtype() == declared.dtype {
+            values
+        } else {
+            values.cast(declared.dtype).map_err(StorageError::from)?
+        };
+        Ok(List { columns: list.coords, values })
+    }
+}

@@ -1,0 +1,41 @@
+//! Results of which only some elements are computed: the others follow from them.
+//!
+//! ```text
+//! C(i,j) = X(t,i) * X(t,j)       computed where j - i >= 0;  C(i,j) = C(j,i) where i - j > 0
+//! ```
+//!
+//! This is data of a kernel beside its statement, which says what all elements are: a kernel that computes all of them is right too.
+//! Paper: Ghorbani et al. 2023, §5 (unique sets and redundancy maps).
+
+use lacunar_sets::Coefficient;
+
+/// The elements of a result that are computed, and how the others follow from them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Followers {
+    /// The conditions of all elements that are computed. More may be: their values are right, whoever computes them.
+    pub computed: Vec<Condition>,
+    /// The others.
+    pub parts: Vec<Follower>,
+}
+
+/// Elements that follow from others by one permutation of coordinates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Follower {
+    /// The conditions of these elements.
+    pub conditions: Vec<Condition>,
+    /// Element `x` follows from that at `(x[from[0]], x[from[1]], ..)`.
+    pub from: Vec<usize>,
+    /// The number that the other is multiplied by: 1 or -1, of the conjugate or not.
+    pub coefficient: Coefficient,
+}
+
+/// A condition of an element's coordinates: a sum of them times -1, 0 or 1, and a number, is at least 0, or is 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// By dimension.
+    pub factors: Vec<i64>,
+    /// The number.
+    pub constant: i64,
+    /// The sum is 0.
+    pub is_equation: bool,
+}
