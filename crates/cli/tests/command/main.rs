@@ -13,6 +13,7 @@ mod outputs;
 mod programs;
 mod rules;
 mod run;
+mod schemas;
 mod ship;
 mod structures;
 mod tune;
