@@ -104,6 +104,9 @@ fn in_lanes(kernel: &Kernel) -> Vec<VarId> {
     lanes.extend(more);
     let rows: Vec<VarId> = added_to(kernel, &kernel.stmt).into_iter().filter(|var| !lanes.contains(var)).collect();
     lanes.extend(rows);
+    // Lanes of any loop over a variable are those of all: some would add to one place at once.
+    let scattered = scattered_beside(&kernel.stmt);
+    lanes.retain(|var| !scattered.contains(var));
     lanes
 }
 
