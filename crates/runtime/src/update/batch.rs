@@ -170,7 +170,8 @@ impl Tensor {
             let (format, levels, order) = (self.format().clone(), self.order(), batch.order);
             return Err(StorageError::Order { format, levels, order });
         }
-        (0..batch.len() as u32).try_for_each(|number| self.check_entry(batch.at(number), T::DTYPE))?;
+        let count = u32::try_from(batch.len()).map_err(|_| StorageError::overflow("the number of changes"))?;
+        (0..count).try_for_each(|number| self.check_entry(batch.at(number), T::DTYPE))?;
         let fill = element_of::<T>(self.fill());
         let few = batch.len() as u64 <= (self.nnz() / PART).max(FEW);
         if few && is_updated_in_place(self.format()) {
