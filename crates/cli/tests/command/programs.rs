@@ -227,6 +227,10 @@ fn a_graph_that_grows_is_that_of_its_file() {
         assert!(text.contains("links = 26\nlinks = 52\nlinks = 78\nlinks = 104\n"), "{text}");
         assert!(text.contains("late = 78\nleft = 130\n"), "{text}");
     }
+    folder.write("new.tns", "1 2 1.5\n2 1 2.5\n");
+    let program = "insert A \"new.tns\"; A(i,j) = 2 * A(i,j); insert A \"new.tns\" 0 .. 1; print A";
+    let text = folder.succeed(&format!("run '{program}' -d A:2,2 -f A:d{{bst}}"));
+    assert!(text.contains("A = [[0, 1.5], [5, 0]]"), "{text}");
     folder.write("wide.tns", "1 40 1.0\n");
     let refused = folder.run("run 'insert A \"wide.tns\"; y(i) = A(i,j) * x(j)' -f 'A:d{bst}' -d A:34,34 -g x:ones");
     assert_ne!(refused.code, 0, "{}", refused.err);

@@ -7,26 +7,34 @@
 //! while nnz(f) > 0 and r > 1e-8 { .. }      and(gt(nnz(f), 0), gt(r, 1e-8)), counted: f
 //! ```
 
+use std::collections::BTreeSet;
+
 use lacunar_base::Span;
 use lacunar_formats::DType;
 use lacunar_notation::{Action, Condition, Program, Role, TensorId};
 
 use super::super::action::{self, ActionKind};
-use super::super::ast::{Expr, ExprKind};
+use super::super::ast::{Ast, Expr, ExprKind};
 use super::super::declarations::Declarations;
 use super::super::error::{ActionMistake, Error};
 use super::names::{Entry, Names, counted};
 use super::types;
 
-/// The declarations, with those of a tensor that is swapped for all that it is swapped with, and so for snapshots, and the types of
-/// counters.
-pub(super) fn shared(actions: &[action::Action], declarations: &Declarations) -> Declarations {
+/// The declarations, with those of a tensor that is swapped for all that it is swapped with, and so for snapshots; with the types of
+/// counters, and of tensors that get their first entries from files: numbers, unless something else is declared.
+pub(super) fn shared(ast: &Ast, declarations: &Declarations) -> Declarations {
     let mut shared = declarations.clone();
-    let mut swaps = Vec::new();
-    action::Action::visit(actions, &mut |action| match &action.kind {
+    let (mut swaps, mut assigned) = (Vec::new(), BTreeSet::new());
+    action::Action::visit(&ast.body, &mut |action| match &action.kind {
         ActionKind::Swap(a, b) | ActionKind::Snapshot(a, b) => swaps.push((&a.text, &b.text)),
         ActionKind::For { counter, .. } => {
             shared.dtypes.insert(counter.text.clone(), DType::I64);
+        }
+        ActionKind::Assign(statement) => {
+            assigned.insert(&ast.statements[*statement].name.text);
+        }
+        ActionKind::Read(name, _) | ActionKind::Change { tensor: name, .. } if !assigned.contains(&name.text) => {
+            shared.dtypes.entry(name.text.clone()).or_insert(DType::F64);
         }
         _ => {}
     });

@@ -58,7 +58,7 @@ pub(crate) fn check_tree(ast: ast::Ast, declarations: &Declarations) -> Result<P
     let Expanded { ast, indicators, replaced } = indices::expand(ast, declarations, true).map_err(diagnostics)?;
     let mut names = names::resolve(&ast, indicators, declarations).map_err(diagnostics)?;
     names.arrange(ast.lines.iter().map(|line| line.name.as_str()));
-    let declarations = &actions::shared(&ast.body, declarations);
+    let declarations = &actions::shared(&ast, declarations);
     let sizes = sizes::unify(&names, declarations).map_err(diagnostics)?;
 
     let operators = ast.operators.iter().map(|declared| declared.operator).collect();
