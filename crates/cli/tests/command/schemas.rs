@@ -34,7 +34,7 @@ fn schemas_are_those_of_files_and_programs() {
     assert!(text.contains("level 2: counted<2>"), "{text}");
     let run = "run 'y(i) = A(i,j) * x(j)' -f 'A:d{counted}' -i A:a.mtx -i x:x.mtx --schema counted.node --check --backend interp -o y:-";
     let text = folder.succeed(run);
-    assert!(text.contains("\n201.0\n3000.0\n504.0\n"), "{text}");
+    assert!(text.contains("1 201.0\n2 3000.0\n3 504.0\n"), "{text}");
     folder.write(
         "p.lac",
         &format!("-f 'A:d{{counted}}' -i A:a.mtx -i x:x.mtx\n{COUNTED}y(i) = A(i,j) * x(j)\nprint y\n"),
