@@ -329,11 +329,12 @@ impl<'a> Maker<'a> {
     }
 
     fn coord(&mut self) {
-        let at = self.any();
+        let positions: Vec<usize> = (0..self.loops.len()).filter(|&at| self.loops[at].positions).collect();
+        let Some(&at) = positions.get(self.rng.usize(..positions.len().max(1))) else { return };
         let own = self.loops[at].clone();
         // Strips of positions stand for coordinates together.
         let alone = self.loops.iter().filter(|other| other.vars == own.vars).count() == 1;
-        if own.positions && own.vars.len() == 1 && alone && !own.parallel {
+        if own.vars.len() == 1 && alone && !own.parallel {
             let name = self.name();
             self.made.push(format!("coord({}, {name})", own.name));
             self.loops[at] = Loop { name, positions: false, count: None, ..own };

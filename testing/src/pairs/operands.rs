@@ -233,6 +233,8 @@ fn given(program: &Program, expression: &Expression) -> Result<BTreeMap<String, 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)] // A failure is what a test is for.
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     const CORPUS: &str = r#"
@@ -263,9 +265,16 @@ mod tests {
         assert_eq!(kind.expressions(), 2);
         let [first, second, results] = &kind.formats;
         let jobs = kind.jobs(false);
-        assert_eq!(jobs.len(), first.len() * second.len());
+        let pairs: BTreeSet<(usize, usize)> = jobs.iter().map(|job| job.pair).collect();
+        assert_eq!(jobs.len(), pairs.len());
+        for (row, a) in first.iter().enumerate() {
+            for (column, b) in second.iter().enumerate() {
+                let is_among = a.has_nodes() == b.has_nodes();
+                assert!(!is_among || pairs.contains(&(row, column)), "{} and {}", a.name, b.name);
+            }
+        }
         assert!((0..results.len()).all(|result| jobs.iter().any(|job| job.result == result)));
-        assert_eq!(kind.jobs(true).len(), 2 * jobs.len() * results.len());
+        assert_eq!(kind.jobs(true).len(), 2 * first.len() * second.len() * results.len());
         let instance = kind.instance(&jobs[0]).unwrap();
         assert_eq!(instance.given["A"].dims, [4, 9]);
     }
