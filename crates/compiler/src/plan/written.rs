@@ -24,6 +24,7 @@ use super::{Conversion, Plan, Request, finish, given, insert, storage, workspace
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::make_explicit;
 use crate::schedule::{apply, apply_all};
+use crate::structure::followers;
 
 /// The loops of a statement, if they are written.
 pub(super) fn loops<'p>(program: &'p Program, statement: &Assignment) -> Option<&'p Kernel> {
@@ -93,11 +94,15 @@ impl Written {
         verify(&self.kernel)
             .map_err(|fault| Diagnostic::internal(format!("the loops are not well-formed: {fault}")))?;
         let mut vars = program.vars.clone();
+        let statement = make_explicit(statement, &mut vars);
         self.notes.insert(0, "the loops are as written".to_string());
+        if !self.kernel.updates {
+            self.kernel.followers = followers(&program.tensors, &vars, &statement);
+        }
         Ok(Plan {
             kernel: self.kernel.clone(),
             result: self.result,
-            statement: make_explicit(statement, &mut vars),
+            statement,
             conversions: std::mem::take(&mut self.conversions),
             copied: None,
             convert_result,
