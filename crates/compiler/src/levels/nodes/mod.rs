@@ -6,7 +6,7 @@
 //!              coordinate 4, left 8, right 12, value at position 0
 //! ```
 //!
-//! All code follows from the schema's layout and the order that it gives to elements and children: [`Visit`] lists the places at which a
+//! All code follows from the schema's layout and the order that it gives to elements and children: `visit.rs` lists the places at which a
 //! visit stands, `walk.rs` emits iterators, and `find.rs` searches. A position is that of an element's value; positions under a parent are no
 //! interval, and nothing counts them. So loops over such levels go from element to element, or from block to block.
 //!
