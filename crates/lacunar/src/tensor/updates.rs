@@ -51,7 +51,7 @@ impl<T: Element> Tensor<T> {
     /// let mut graph = Tensor::<f64>::zeros(&[9, 9], "d{bst}".parse::<FormatSpec>()?)?;
     /// let before = graph.snapshot()?;
     /// graph.insert(&[3, 5], 1.0)?;
-    /// assert_eq!((before.get(&[3, 5]), graph.get(&[3, 5])), (None, Some(1.0)));
+    /// assert_eq!((before.get(&[3, 5]), graph.get(&[3, 5])), (Some(0.0), Some(1.0)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn snapshot(&mut self) -> Result<Tensor<T>, Error> {
