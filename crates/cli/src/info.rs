@@ -103,7 +103,7 @@ struct Memory {
     bytes: u128,
 }
 
-/// What a format stores of a file's tensor.
+/// The storage that a format makes of a file's tensor.
 #[derive(Debug, Serialize)]
 struct Arrays {
     file: String,

@@ -31,7 +31,7 @@ pub struct Cursor {
     state: Option<State>,
     /// The coordinate at which to stop, where the end of the positions does not say it.
     limit: Option<ExprId>,
-    /// What it keeps to go from node to node, where positions do not go up to an end.
+    /// The walk from node to node, where positions do not go up to an end.
     walk: Option<Walk>,
 }
 

@@ -54,7 +54,7 @@ fn may_follow(tensors: &Arena<Tensor>, statement: &Assignment) -> bool {
     read.iter().any(is_structured) || (1..read.len()).any(|place| read[..place].contains(&read[place]))
 }
 
-/// What a structure says, if it permutes coordinates under conditions of these alone.
+/// The followers of a structure that permutes coordinates under conditions of these alone.
 fn of_structure(structure: &Structure) -> Option<Followers> {
     let [unique] = structure.unique().pieces() else { return None };
     let context = bounds(structure.space(), structure.context())?;

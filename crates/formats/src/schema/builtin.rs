@@ -43,7 +43,7 @@ const TEXTS: [&str; 12] = [
 static EVERY_PROGRAM: LazyLock<Vec<Template>> =
     LazyLock::new(|| TEXTS.iter().filter_map(|text| Template::parse(text).ok()).collect());
 
-/// Those that the program defined.
+/// The schemas that the program defined.
 static DEFINED: RwLock<Vec<Template>> = RwLock::new(Vec::new());
 
 impl Template {

@@ -39,7 +39,7 @@ impl Nodes {
         b.add(position, beside)
     }
 
-    /// So many times the room of each array without a bound.
+    /// The room of each array without a bound, times a number.
     fn rooms(&self, b: &mut Builder, base: ExprId, node: usize, count: u32) -> ExprId {
         let layout = &self.visit.schema.nodes()[node].layout;
         let Some(room) = layout.room.filter(|_| count > 0) else { return b.int(0) };

@@ -35,7 +35,7 @@ struct Search {
     found: (VarId, VarId),
 }
 
-/// What is wanted: the position of a coordinate, or an iterator that stands at the first element from there on.
+/// The wanted answer: the position of a coordinate, or an iterator that stands at the first element from there on.
 #[derive(Clone, Copy)]
 enum Goal<'a> {
     Position(&'a Search),

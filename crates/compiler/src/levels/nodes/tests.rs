@@ -172,7 +172,7 @@ impl Maker<'_> {
     }
 }
 
-/// What a kernel that is made here tells of a subtensor.
+/// The facts that a kernel made here tells of a subtensor.
 fn kernel(schema: &'static Schema, by_blocks: bool, wanted: bool) -> Verified<Function> {
     let mut b = Builder::new("walk");
     let arrays = ["root", "node"].map(|name| b.array_param(name, DType::U32, ArrayRole::Input));

@@ -54,7 +54,7 @@ impl Stack {
     }
 }
 
-/// What an iterator keeps that goes from node to node.
+/// The variables of an iterator that goes from node to node.
 #[derive(Clone, Copy, Debug)]
 pub struct Walk {
     /// The handle of the node that it stands at; 0 at the end.
