@@ -149,10 +149,7 @@ fn choice_of<'e>(background: &dyn Fn(&Expr) -> Option<Background>, [condition, a
     let holds = condition.is_some_and(|condition| !condition.value.is_zero());
     let (usual, other) = if holds { (a, b) } else { (b, a) };
     let (of_usual, of_other) = (background(usual), background(other));
-    let same = of_usual.zip(of_other).filter(|(a, b)| {
-        let equal = a.value == b.value || (a.value.is_zero() && b.value.is_zero());
-        equal && (a.absent || b.absent)
-    });
+    let same = of_usual.zip(of_other).filter(|(a, b)| a.value.equals(b.value) && (a.absent || b.absent));
     let background = match (same, condition) {
         (Some((usual, other)), _) => Some(if usual.absent { usual } else { other }),
         // A zero that follows from an absent condition is absent.
@@ -204,7 +201,7 @@ pub fn preserves_fill(tensors: &Arena<Tensor>, assign: &Assign) -> bool {
     background(tensors, &assign.rhs).is_some_and(|background| match target.is_zero() {
         // A zero that is written, and nothing else, is a value, not an absence.
         true => background.value.is_zero() && !is_written(&assign.rhs),
-        false => background.value == target,
+        false => background.value.equals(target),
     })
 }
 

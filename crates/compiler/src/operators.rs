@@ -47,6 +47,14 @@ pub(crate) fn of_operator(operator: Operator, operands: &[Option<Background>]) -
     let typed = operator.typed()?;
     if let Bodies::Regions(_) = typed.bodies {
         let visited = regions_of(operator, operands);
+        // Of numbers alone, which are always present, it is a number.
+        let numbers: Option<Vec<Scalar>> =
+            operands.iter().map(|operand| operand.filter(|number| !number.absent).map(|number| number.value)).collect();
+        if let Some(numbers) = numbers
+            && visited.sets.contains(&visited.always)
+        {
+            return Some(Background { value: apply(&mut Constants, operator, &numbers, 0), absent: false });
+        }
         let rests = visited.sets.iter().all(|set| set & !visited.always != 0);
         return rests.then(|| Background { value: at_rest(operator, typed), absent: true });
     }

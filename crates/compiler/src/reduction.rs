@@ -29,7 +29,7 @@ use lacunar_notation::{
     AssignOp, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Literal, Monoid, Tensor, UnaryFn, VarId,
 };
 
-use crate::algebra::{background, choice};
+use crate::algebra::{background_where, choice};
 use crate::operators::visited;
 
 /// Inserts the reductions that a statement implies. If one reuses a bound name, it gets a fresh variable, which is added to `vars`.
@@ -105,7 +105,8 @@ pub fn with_patterns_of_terms(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
 fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
     let join =
         |function, a: Expr, b: Expr| Expr::binary(function, presence(a, tensors), presence(b, tensors), DType::Bool);
-    let is_written = background(tensors, &expr).is_some_and(|background| !background.absent);
+    // Dense tensors as well: a sum over none of their elements is absent.
+    let is_written = background_where(tensors, &expr, &|_| true).is_some_and(|background| !background.absent);
     match expr.kind {
         ExprKind::Reduce(_, vars, term) => Expr::sum(vars, presence(*term, tensors)),
         ExprKind::Access(_) => expr.cast(DType::Pattern).cast(DType::Bool),

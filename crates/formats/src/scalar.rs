@@ -143,6 +143,19 @@ impl Scalar {
         }
     }
 
+    /// True if both are the same number: zeros of either sign are, also as parts of a complex number. NaN equals the same NaN.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, Scalar};
+    /// let (plus, minus) = (Scalar::complex(DType::C128, -1.0, 0.0), Scalar::complex(DType::C128, -1.0, -0.0));
+    /// assert!(plus.equals(minus) && plus != minus);
+    /// ```
+    pub fn equals(self, other: Scalar) -> bool {
+        let both_zero = |a: u64, b: u64| part(self.ty, a) == 0.0 && part(self.ty, b) == 0.0;
+        let same = |a: u64, b: u64| a == b || (self.ty.is_float() && both_zero(a, b));
+        self.ty == other.ty && same(self.bits, other.bits) && same(self.imag, other.imag)
+    }
+
     /// True if it is an infinite real number.
     pub fn is_infinite(self) -> bool {
         self.ty.is_real() && self.re().is_infinite()

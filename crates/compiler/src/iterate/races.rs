@@ -2,13 +2,21 @@
 //!
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))     nothing over i; over j, every iteration adds to y(i)
+//! forall(i, forall(j, { C(i,j) += t;  C(j,i) += s }))
+//!                                                 over i, C: iterations 0 and 1 both write to C(0,1);
+//!                                                 nothing, if both are written where i >= j alone
 //! ```
+//!
+//! Assignments to different places, each of which tells the iteration, meet unless conditions of coordinates, under which alone they
+//! are carried out, rule that out: integer sets say so.
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
 
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
-use lacunar_notation::{Access, TensorId, VarId};
+use lacunar_notation::{Access, Indicator, TensorId, VarId};
+use lacunar_sets::{Affine, Piece};
 
+use super::residual::residual;
 use crate::algebra::without;
 
 /// The tensors from outside a loop over a leaf that several of its iterations may write to at one place: results and
@@ -29,7 +37,126 @@ pub fn written_together(kernel: &Kernel, var: VarId, body: &Stmt) -> Vec<TensorI
             found.push(tensor);
         }
     });
+    let mut places: Vec<(TensorId, Vec<VarId>)> = Vec::new();
+    body.visit_assigns(&mut |assign| {
+        let place = (assign.lhs.tensor, assign.lhs.vars.clone());
+        if !places.contains(&place) && !found.contains(&place.0) && !inside.contains(&place.0) {
+            places.push(place);
+        }
+    });
+    for (at, (tensor, vars)) in places.iter().enumerate() {
+        let meets = |(own, other): &(TensorId, Vec<VarId>)| {
+            own == tensor && may_meet(kernel, body, &originals, (*tensor, vars), other)
+        };
+        if !found.contains(tensor) && places[..at].iter().any(meets) {
+            found.push(*tensor);
+        }
+    }
     found
+}
+
+/// True if iterations in which a loop's original variables have different values may write to one element of a tensor, one by an
+/// assignment to a place, the other by one to another place.
+fn may_meet(kernel: &Kernel, body: &Stmt, originals: &[VarId], (tensor, a): (TensorId, &[VarId]), b: &[VarId]) -> bool {
+    let both = [conditions(kernel, body, tensor, a), conditions(kernel, body, tensor, b)];
+    let of_conditions = both.iter().flatten().flat_map(|(vars, _)| vars);
+    let mut vars: Vec<VarId> = originals.iter().chain(a).chain(b).chain(of_conditions).copied().collect();
+    vars.sort_unstable();
+    vars.dedup();
+    // Two columns of a variable, for the two iterations.
+    let column = |var: &VarId, iteration: usize| vars.binary_search(var).unwrap_or_default() + iteration * vars.len();
+    let mut meeting = Meeting { piece: Piece::universe(0, 2 * vars.len()), is_known: true };
+    for (iteration, conditions) in both.iter().enumerate() {
+        for (vars, indicator) in conditions {
+            let columns: Vec<usize> = vars.iter().map(|var| column(var, iteration)).collect();
+            meeting.add(&columns, indicator);
+        }
+    }
+    for (x, y) in a.iter().zip(b) {
+        meeting.same(column(x, 0), column(y, 1));
+    }
+    let inside = loops(kernel, body);
+    for var in vars.iter().filter(|var| !originals.contains(var) && !inside.contains(var)) {
+        meeting.same(column(var, 0), column(var, 1));
+    }
+    originals.iter().any(|var| {
+        let (first, second) = (column(var, 0), column(var, 1));
+        meeting.is_possible(first, second) || meeting.is_possible(second, first)
+    })
+}
+
+/// The pairs of iterations that write to one element.
+struct Meeting {
+    piece: Piece,
+    /// False if a number did not fit.
+    is_known: bool,
+}
+
+impl Meeting {
+    /// Adds the condition that an indicator is.
+    fn add(&mut self, columns: &[usize], indicator: &Indicator) {
+        let Some(sum) = indicator.sum() else { return };
+        let terms = columns.iter().zip(&sum.factors).map(|(column, factor)| Affine::term(*column, *factor));
+        let form = terms.fold(Some(Affine::constant(sum.constant)), |form, term| form?.plus(&term));
+        match form {
+            Some(form) if indicator.equation().is_some() => self.piece.equal(form),
+            Some(form) => self.piece.at_least(form),
+            None => self.is_known = false,
+        }
+    }
+
+    /// Two columns are the same.
+    fn same(&mut self, a: usize, b: usize) {
+        match Affine::variable(a).minus(&Affine::variable(b)) {
+            Some(form) => self.piece.equal(form),
+            None => self.is_known = false,
+        }
+    }
+
+    /// True if there may be such iterations with less in a column than in another.
+    fn is_possible(&self, less: usize, more: usize) -> bool {
+        let apart = Affine::variable(more).minus(&Affine::variable(less)).and_then(|form| form.shifted(-1));
+        let Some(apart) = apart.filter(|_| self.is_known) else { return true };
+        let mut piece = self.piece.clone();
+        piece.at_least(apart);
+        !piece.is_empty().is_yes()
+    }
+}
+
+/// The conditions under which alone a loop's body assigns to a place of a tensor: relations of coordinates without which no such assignment
+/// is left.
+fn conditions<'k>(
+    kernel: &'k Kernel,
+    body: &Stmt,
+    tensor: TensorId,
+    place: &[VarId],
+) -> Vec<(Vec<VarId>, &'k Indicator)> {
+    let mut found: Vec<(Vec<VarId>, &Indicator)> = Vec::new();
+    body.visit_assigns(&mut |assign| {
+        for access in assign.rhs.accesses() {
+            let indicator = kernel.tensors[access.tensor].indicator.as_deref();
+            let Some(indicator) = indicator.filter(|indicator| indicator.gather().is_none()) else { continue };
+            let mut is_left = false;
+            if let Some(rest) = residual(&kernel.tensors, body, &|other: &Access| other == access) {
+                rest.visit_assigns(&mut |own| is_left |= own.lhs.tensor == tensor && own.lhs.vars == place);
+            }
+            let condition = (access.vars.clone(), indicator);
+            if !is_left && !found.contains(&condition) {
+                found.push(condition);
+            }
+        }
+    });
+    found
+}
+
+/// The original variables of the loops inside of a statement.
+fn loops(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
+    match stmt {
+        Stmt::Assign(_) => Vec::new(),
+        Stmt::Forall(var, body) => [kernel.provenance.originals(*var), loops(kernel, body)].concat(),
+        Stmt::Sequence(stmts) => stmts.iter().flat_map(|stmt| loops(kernel, stmt)).collect(),
+        Stmt::Where { consumer, producer } => [loops(kernel, consumer), loops(kernel, producer)].concat(),
+    }
 }
 
 /// True if the place that an assignment writes to tells the value of a variable: a factor of the value is an indicator of it and of

@@ -68,6 +68,22 @@ pub(crate) fn resolve(
     Ok(resolver.kernel)
 }
 
+/// The loops around a statement.
+#[derive(Default)]
+struct Around {
+    loops: Vec<VarId>,
+    /// Workspaces whose consumer and producer are around, and the number of loops around these.
+    begun: Vec<(TensorId, usize)>,
+}
+
+impl Around {
+    /// The loops around all that a tensor is used for.
+    fn outside(&self, tensor: TensorId) -> &[VarId] {
+        let begun = self.begun.iter().rev().find(|(own, _)| *own == tensor);
+        &self.loops[..begun.map_or(0, |(_, count)| *count)]
+    }
+}
+
 /// The variable of a name, made if the program has none.
 fn var(kernel: &mut Kernel, name: &str, span: Span) -> VarId {
     let known = kernel.vars.iter().find(|(_, var)| var.name == name).map(|(id, _)| id);
@@ -199,7 +215,7 @@ impl Resolver<'_> {
         loop {
             let still = open.iter().copied().filter(|made| decided.iter().all(|(known, _)| known != made)).collect();
             let mut typing = Typing::new(&self.kernel.tensors, &self.kernel.vars, still);
-            let made = self.stmt(&self.nest.body, &mut Vec::new(), &mut typing)?;
+            let made = self.stmt(&self.nest.body, &mut Around::default(), &mut typing)?;
             let dtypes: Vec<(TensorId, DType)> = open.iter().filter_map(|&id| Some((id, typing.dtype(id)?))).collect();
             for &(id, dtype) in &dtypes {
                 self.kernel.tensors[id].dtype = dtype.arithmetic();
@@ -214,7 +230,7 @@ impl Resolver<'_> {
     }
 
     /// A statement inside of loops.
-    fn stmt(&self, stmt: &Stmt, around: &mut Vec<VarId>, typing: &mut Typing) -> Result<Made, Vec<Error>> {
+    fn stmt(&self, stmt: &Stmt, around: &mut Around, typing: &mut Typing) -> Result<Made, Vec<Error>> {
         Ok(match stmt {
             Stmt::Assign(statement) => {
                 let tensor = self.tensor(&statement.name.text).unwrap_or_else(|| TensorId::from_index(0));
@@ -229,13 +245,16 @@ impl Resolver<'_> {
             }
             Stmt::Forall { var, body, .. } => {
                 let var = self.var(&var.text);
-                around.push(var);
+                around.loops.push(var);
                 let body = self.stmt(body, around, typing)?;
-                around.pop();
+                around.loops.pop();
                 Made::Forall(var, Box::new(body))
             }
             Stmt::Where { consumer, producer } => {
+                let outside = around.begun.len();
+                self.begin(producer, around);
                 let producer = Box::new(self.stmt(producer, around, typing)?);
+                around.begun.truncate(outside);
                 Made::Where { consumer: Box::new(self.stmt(consumer, around, typing)?), producer }
             }
             Stmt::Sequence(stmts) => {
@@ -244,14 +263,25 @@ impl Resolver<'_> {
         })
     }
 
-    /// A value beside the index that it is of: the one variable, of those whose values are asked for, that loops tell and the target does
-    /// not have. A workspace of indices has them beside already.
-    fn beside_index(&self, value: Expr, lhs: &Access, around: &[VarId]) -> Result<Expr, Vec<Error>> {
-        if let ExprKind::Access(read) = &value.kind
-            && self.holds_indices(read.tensor)
-        {
-            return Ok(value);
+    /// Notes that the workspaces which a producer fills begin here.
+    fn begin(&self, producer: &Stmt, around: &mut Around) {
+        match producer {
+            Stmt::Assign(statement) => {
+                let filled = self.tensor(&statement.name.text).filter(|filled| self.workspaces.contains(filled));
+                around.begun.extend(filled.map(|filled| (filled, around.loops.len())));
+            }
+            Stmt::Forall { body, .. } => self.begin(body, around),
+            Stmt::Where { consumer, producer } => {
+                self.begin(producer, around);
+                self.begin(consumer, around);
+            }
+            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| self.begin(stmt, around)),
         }
+    }
+
+    /// A value beside the index that it is of: the one variable, of those whose values are asked for, that loops around the value tell, and
+    /// neither the target nor loops around all of its values. Where there is none, a workspace of indices has them beside already.
+    fn beside_index(&self, value: Expr, lhs: &Access, around: &Around) -> Result<Expr, Vec<Error>> {
         let provenance = &self.kernel.provenance;
         let original = |mut var: VarId| {
             while let Some(Known::Rename { parent, .. }) = provenance.origin(var) {
@@ -261,12 +291,17 @@ impl Resolver<'_> {
         };
         let is_meant = |var: &VarId| {
             let is_asked = self.indices.contains(&original(*var)) && !lhs.vars.contains(var);
-            is_asked && provenance.is_known(*var, around) && !self.indices.is_empty()
+            is_asked
+                && provenance.is_known(*var, &around.loops)
+                && !provenance.is_known(*var, around.outside(lhs.tensor))
         };
         let mut meant = self.kernel.vars.handles().filter(is_meant);
         let found = match (meant.next(), meant.next()) {
             // A copy stands for what it is a copy of.
             (Some(var), other) if other.is_none_or(|other| original(other) == original(var)) => other.unwrap_or(var),
+            (None, _) if matches!(&value.kind, ExprKind::Access(read) if self.holds_indices(read.tensor)) => {
+                return Ok(value);
+            }
             _ => {
                 let name = self.kernel.tensors[lhs.tensor].name.clone();
                 return Err(vec![Mistake::NoPlace { span: lhs.span, name }.into()]);
