@@ -1,8 +1,9 @@
 //! Conversion between every two formats, of generated tensors and of the files of `../shared/data/small`, where they are
 //! beside the repository. A table of the report says how many were right for each pair.
 //!
-//! Files with more entries than `FEW` are converted from every format to the first compressed one and back, as long as none
-//! takes more than `MEMORY`; with `LACUNAR_PAIRS=all`, through all pairs, and more is stored.
+//! One file in three, others every day, is converted through all pairs. The rest, and files with more entries than `FEW`, are converted from
+//! every format to the first compressed one and back, as long as none takes more than `MANY` places; with `LACUNAR_PAIRS=all`, all
+//! go through all pairs, and more is stored.
 //!
 //! Conversions that passed before with the same sources are not run again; the table is made if all conversions were
 //! run.
@@ -17,6 +18,7 @@ use lacunar_runtime::coo::Coo;
 use lacunar_runtime::io::{self, Data, IndexBase, ReadOptions};
 use lacunar_runtime::{Buffer, Tensor};
 use lacunar_testing::data;
+use lacunar_testing::day::{chosen, today};
 use lacunar_testing::entries::repeating;
 use lacunar_testing::pairs::conversions::{Pairs, convert};
 use lacunar_testing::pairs::table::Table;
@@ -29,6 +31,8 @@ use libtest_mimic::{Failed, Trial};
 const ORDERS: usize = 4;
 /// The most places of a file that is converted through all pairs, and of any other.
 const FEW: u64 = 1 << 16;
+/// One in so many files with few entries is converted through all pairs on a day.
+const FILES_ONE_IN: u64 = 3;
 const MANY: u64 = 1 << 21;
 /// The same bound if all pairs are wanted.
 const MOST: u64 = 1 << 24;
@@ -117,7 +121,7 @@ fn generated(tables: &Tables, passed: &Arc<Passed>) -> Vec<Trial> {
         for (d, density) in [0.0, 0.03, 0.2, 0.7, 1.0].into_iter().enumerate() {
             let (tables, dtype) = (tables.clone(), types[(3 * k + d) % types.len()]);
             let name = format!("generated/{dims:?}-{density}-{dtype}");
-            trials.push(once(&name, &[], passed, move || {
+            trials.push(once(&name, [&[], &[]], passed, move || {
                 let seed = data::seed(&["conversions", &k.to_string(), &d.to_string()]);
                 let entries = data::entries(seed, dims, dtype, density, true);
                 let coo = if d % 2 == 1 { repeating(entries) } else { entries }.to_coo();
@@ -141,15 +145,15 @@ fn files() -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-/// A trial that is not run where it has passed before, on the same content.
+/// A trial that is not run where it has passed before, on the same content and to the same extent.
 fn once(
     name: &str,
-    content: &[u8],
+    of: [&[u8]; 2],
     passed: &Arc<Passed>,
     run: impl FnOnce() -> Result<(), Failed> + Send + 'static,
 ) -> Trial {
     let (mut digest, passed) = (Digest::default(), passed.clone());
-    digest.bytes(content);
+    of.into_iter().for_each(|bytes| digest.bytes(bytes));
     let key = write!(digest, "{name} {}", all_wanted()).map(|()| digest.finish());
     Trial::test(name, move || {
         if key.is_ok_and(|key| passed.knows(key)) {
@@ -164,7 +168,8 @@ fn once(
 fn file_trial(path: PathBuf, tables: &Tables, passed: &Arc<Passed>) -> Trial {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (tables, content) = (tables.clone(), std::fs::read(&path).unwrap_or_default());
-    once(&name.clone(), &content, passed, move || {
+    let is_chosen = chosen(&name, today(), FILES_ONE_IN);
+    once(&name.clone(), [&content, &[u8::from(is_chosen)]], passed, move || {
         // Matrices of unassembled elements are not read.
         if name.ends_with(".pse") {
             return match io::read(&path, &options(&name)) {
@@ -180,6 +185,7 @@ fn file_trial(path: PathBuf, tables: &Tables, passed: &Arc<Passed>) -> Trial {
         let (pairs, most) = match center {
             _ if all_wanted() => (Pairs::All, MOST),
             Some(center) if !few => (Pairs::Around(center), MANY),
+            Some(center) if !is_chosen => (Pairs::Around(center), FEW),
             _ => (Pairs::All, FEW),
         };
         convert(&coo, &formats, pairs, most, table(&tables, order)?).map_err(Failed::from)

@@ -1,5 +1,5 @@
-//! The corpus' expressions of two operands, for every pair of operand formats: each kind of expression with each pair once, and
-//! the formats of results in turn; with `LACUNAR_PAIRS=all`, every expression with every pair and every result's format.
+//! The corpus' expressions of two operands, for every pair of operand formats: each kind of expression with a pair in three, others every
+//! day, and the formats of results in turn; with `LACUNAR_PAIRS=all`, every expression with every pair and every result's format.
 //! Tables of the report say how many were right.
 
 mod engines;
@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use lacunar_testing::pairs::operands::{Kind, kinds};
+use lacunar_testing::day::{chosen, today};
+use lacunar_testing::pairs::operands::{Job, Kind, kinds};
 use lacunar_testing::pairs::table::{Outcome, Table};
 use lacunar_testing::pairs::{all_wanted, keep};
 use lacunar_testing::runner::Reference;
@@ -17,6 +18,8 @@ use libtest_mimic::Trial;
 
 /// How many instances a trial runs.
 const SHARE: usize = 64;
+/// One in so many pairs is taken on a day.
+const PAIRS_ONE_IN: u64 = 3;
 
 fn main() -> ExitCode {
     let (arguments, suite) = (arguments(), engines::suite("pairs"));
@@ -26,7 +29,7 @@ fn main() -> ExitCode {
     let (mut trials, mut lines) = (Vec::new(), vec!["Kinds of expressions".to_string()]);
     let sampled = kinds.clone();
     trials.extend(batches(&suite, move || {
-        let of = |kind: &Kind| kind.jobs(all_wanted()).iter().map(|job| kind.instance(job)).collect::<Vec<_>>();
+        let of = |kind: &Kind| jobs(kind).iter().map(|job| kind.instance(job)).collect::<Vec<_>>();
         sampled.iter().flat_map(of).collect()
     }));
     for kind in kinds {
@@ -38,7 +41,7 @@ fn main() -> ExitCode {
             let title = "Operands in the row's format and in the column's";
             Arc::new(Table::new(title, first, second))
         });
-        let jobs = kind.jobs(all_wanted()).len();
+        let jobs = jobs(&kind).len();
         lines.push(format!("{jobs:>6} of {:<2} expressions: {}", kind.expressions(), kind.name));
         trials.extend(shares(Arc::new(kind), table, &suite));
     }
@@ -54,14 +57,21 @@ fn main() -> ExitCode {
     code
 }
 
+/// The jobs of a kind that are wanted.
+fn jobs(kind: &Kind) -> Vec<Job> {
+    let mut jobs = kind.jobs(all_wanted());
+    jobs.retain(|job| all_wanted() || chosen(&format!("{} {:?}", kind.name, job.pair), today(), PAIRS_ONE_IN));
+    jobs
+}
+
 /// The trials of a kind.
 fn shares(kind: Arc<Kind>, table: &Arc<Table>, suite: &Arc<Suite>) -> Vec<Trial> {
-    let count = kind.jobs(all_wanted()).len().div_ceil(SHARE);
+    let count = jobs(&kind).len().div_ceil(SHARE);
     let trial = |share: usize| {
         let (kind, table, suite) = (kind.clone(), table.clone(), suite.clone());
         Trial::test(format!("{}/{share}", kind.name), move || {
             let mut faults = Vec::new();
-            let jobs = kind.jobs(all_wanted());
+            let jobs = jobs(&kind);
             let own = || jobs.iter().skip(share * SHARE).take(SHARE);
             for job in own() {
                 match kind.instance(job).and_then(|instance| suite.verify(&instance, Reference::Oracle)) {

@@ -481,6 +481,10 @@ impl Builder {
 
     /// The first position in `begin .. end` whose coordinate is at least `key`.
     pub fn lower_bound(&mut self, array: ArrayId, begin: ExprId, end: ExprId, key: ExprId) -> ExprId {
+        // No coordinate is less than 0.
+        if self.as_const(key).is_some_and(|key| key.bits == 0) {
+            return begin;
+        }
         let args = vec![Arg::Array(array), Arg::Scalar(begin), Arg::Scalar(end), Arg::Scalar(key)];
         self.call_value("bound", Callee::LowerBound, args)
     }

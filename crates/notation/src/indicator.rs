@@ -85,6 +85,30 @@ impl Equation {
         open.next().filter(|_| open.next().is_none())
     }
 
+    /// The coordinates of one of two dimensions at which the equation has a solution, which are neighbors: the first, and the one behind the
+    /// last. `None` if there are other dimensions, or the other coordinate has a factor.
+    ///
+    /// ```
+    /// use lacunar_notation::Equation;
+    /// let shifted = Equation { factors: vec![1, -1], constant: -3 }; // d == i - 3
+    /// assert_eq!(shifted.solvable(0, &[10, 5]), Some((3, 8)));
+    /// assert_eq!(shifted.solvable(1, &[10, 5]), Some((0, 5)));
+    /// ```
+    pub fn solvable(&self, dimension: usize, sizes: &[u64]) -> Option<(u64, u64)> {
+        let other = 1_usize.checked_sub(dimension).filter(|_| self.factors.len() == 2)?;
+        let sign = -i128::from(*self.factors.get(other).filter(|factor| factor.abs() == 1)?);
+        // The other coordinate is `step * coordinate + start`, from 0 to `last`.
+        let (step, start) = (sign * i128::from(self.factors[dimension]), sign * i128::from(self.constant));
+        let (size, last) = (i128::from(*sizes.get(dimension)?), i128::from(*sizes.get(other)?) - 1);
+        let up = |a: i128, b: i128| -(-a).div_euclid(b);
+        let (low, high) = match step > 0 {
+            true => (up(-start, step), (last - start).div_euclid(step)),
+            false => (up(start - last, -step), start.div_euclid(-step)),
+        };
+        let (low, high) = (low.clamp(0, size), (high + 1).clamp(0, size));
+        Some((u64::try_from(low).ok()?, u64::try_from(high.max(low)).ok()?))
+    }
+
     /// A dimension whose size is not known yet, and the size that follows from the others'. The last dimension is that which the
     /// equation is solved for: it has room for what the others come to. A dimension of the others alone tells has as many coordinates as
     /// fit in the last, counted from 0, whatever is added to them.

@@ -30,7 +30,7 @@ const SEVERAL: &[usize] = &[1, 3, 7];
 const USUAL_ONE_IN: u64 = 10;
 const MOST_ONE_IN: u64 = 60;
 /// LLVM and C take one in so many instances, and one in so many of the sweeps.
-const LLVM_ONE_IN: (u64, u64) = (1, 4);
+const LLVM_ONE_IN: (u64, u64) = (1, 6);
 const C_ONE_IN: (u64, u64) = (20, 100);
 
 /// A back end.
@@ -45,7 +45,7 @@ struct BackEnd {
     optimization: Option<Optimization>,
 }
 
-/// The engines of a test program, which knows what passed before by its name: the interpreter on every instance, LLVM on a quarter of
+/// The engines of a test program, which knows what passed before by its name: the interpreter on every instance, LLVM on a sixth of
 /// the sweeps and on all else, and C, in batches, on a sample. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take
 /// every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`, `most`) says how much the back ends work on code.
 pub fn suite(name: &str) -> Arc<Suite> {

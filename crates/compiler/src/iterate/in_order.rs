@@ -80,6 +80,13 @@ pub fn bounds_all(tensors: &Arena<Tensor>, expr: &Expr, by: &Access, vars: &[Var
     vars.iter().all(|var| known.contains(var)) && without(tensors, expr, &is_own).is_absent()
 }
 
+/// True if an expression has a value for one coordinate of a variable at most, where all other variables have theirs.
+pub fn is_tied(tensors: &Arena<Tensor>, expr: &Expr, var: VarId) -> bool {
+    let is_factor = |tie: &Access| without(tensors, expr, &|other: &Access| other == tie).is_absent();
+    let is_tie = |tie: &Access| tensors[tie.tensor].indicator.is_some() && tells(tensors, tie, var, &[]);
+    expr.accesses().into_iter().any(|tie| is_tie(tie) && is_factor(tie))
+}
+
 /// True if an indicator leaves one value at most to a variable, whatever those that are `open` have.
 fn tells(tensors: &Arena<Tensor>, tie: &Access, var: VarId, open: &[VarId]) -> bool {
     let Some(place) = only_place(tie, var) else { return false };

@@ -125,6 +125,7 @@ impl Lattice {
         }
         points.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
         points.dedup();
+        drop_apart(kernel, &iterators, &mut points);
         let mut iterators = iterators;
         let confining = take_confining(kernel, &mut iterators, &mut points);
         search_indicators(kernel, body, &mut iterators, &points);
@@ -171,6 +172,43 @@ impl Lattice {
             self.iterators.iter().enumerate().filter(|(k, _)| !point.has(*k)).map(|(_, it)| &it.access).collect();
         residual(&kernel.tensors, body, &|access: &Access| absent.iter().any(|key| **key == AccessKey::from(access)))
     }
+}
+
+/// The interval of coordinates at which an equation leaves something, if the iterator is its first level and sizes tell.
+pub fn solvable(kernel: &Kernel, iterator: &Iterator) -> Option<(u64, u64)> {
+    let tensor = &kernel.tensors[iterator.access.tensor];
+    let equation = tensor.indicator.as_deref()?.equation().filter(|_| iterator.level == 0)?;
+    let sizes: Vec<u64> = tensor.dims.iter().copied().collect::<Option<_>>()?;
+    equation.solvable(*tensor.format.mode_order().first()?, &sizes)
+}
+
+/// Drops the points at which no coordinate is: those of intervals that are never met together, or never without another.
+///
+/// ```text
+/// C(i,j) = A(i,j) + B(i-8,j)      A with 8 rows: intervals 0 .. 8 and 8 .. 16, and no point {A, B}
+/// ```
+fn drop_apart(kernel: &Kernel, iterators: &[Iterator], points: &mut Vec<Point>) {
+    let advanced = iterators.iter().enumerate().filter(|(_, it)| it.mode == Mode::Coiterate);
+    let known: Vec<(usize, (u64, u64))> = advanced.filter_map(|(k, it)| Some((k, solvable(kernel, it)?))).collect();
+    let all = Point::of(known.iter().map(|(k, _)| *k));
+    // What is present changes at the ends of intervals only.
+    let ends = known.iter().flat_map(|(_, (low, high))| [*low, *high]).chain([0]);
+    let present =
+        |at: u64| Point::of(known.iter().filter(|(_, (low, high))| (*low..*high).contains(&at)).map(|(k, _)| *k));
+    let met: Vec<Point> = ends.map(present).collect();
+    let others = |point: Point| point.0 & !all.0;
+    let before = points.clone();
+    points.retain(|point| {
+        let own = Point(point.0 & all.0);
+        let is_largest = |present: &Point| {
+            let is_larger = |other: &Point| {
+                let theirs = Point(other.0 & all.0);
+                others(*other) == others(*point) && theirs != own && theirs.contains(own) && present.contains(theirs)
+            };
+            present.contains(own) && !before.iter().any(is_larger)
+        };
+        *point == Point::ALL || met.iter().any(is_largest)
+    });
 }
 
 /// Takes the levels that confine the loop out of its iterators: those that hold all coordinates of an interval, without which nothing

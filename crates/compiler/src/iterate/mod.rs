@@ -6,6 +6,7 @@ pub mod additions;
 pub mod graph;
 pub(crate) mod in_order;
 pub mod iterators;
+mod joined;
 pub mod lattice;
 pub mod position_space;
 pub mod races;

@@ -96,8 +96,8 @@ impl Meeting {
     /// Adds the condition that an indicator is.
     fn add(&mut self, columns: &[usize], indicator: &Indicator) {
         let Some(sum) = indicator.sum() else { return };
-        let terms = columns.iter().zip(&sum.factors).map(|(column, factor)| Affine::term(*column, *factor));
-        let form = terms.fold(Some(Affine::constant(sum.constant)), |form, term| form?.plus(&term));
+        let mut terms = columns.iter().zip(&sum.factors).map(|(column, factor)| Affine::term(*column, *factor));
+        let form = terms.try_fold(Affine::constant(sum.constant), |form, term| form.plus(&term));
         match form {
             Some(form) if indicator.equation().is_some() => self.piece.equal(form),
             Some(form) => self.piece.at_least(form),

@@ -6,11 +6,12 @@
 //! ```
 
 use lacunar_base::Arena;
-use lacunar_formats::LevelKind;
+use lacunar_formats::{Level, LevelKind};
 use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{Access, AssignOp, ExprKind, Role, Tensor, VarId, WorkspaceKind};
 
 use super::in_order::in_order;
+use super::joined::joined;
 use crate::algebra::{preserves_fill, without};
 
 /// The statement without the accesses that `absent` names; `None` if nothing is left to do.
@@ -39,7 +40,7 @@ pub fn residual(tensors: &Arena<Tensor>, stmt: &Stmt, absent: &dyn Fn(&Access) -
             let consumer = residual(tensors, consumer, &|access| absent(access) || empty(access))?;
             let read = consumer.reads();
             match producer.and_then(|producer| keep_writes(producer, &|tensor| read.contains(&tensor))) {
-                Some(producer) => Some(match direct(tensors, &consumer, &producer) {
+                Some(producer) => Some(match at_once(tensors, &consumer, &producer) {
                     Some(stmt) => stmt,
                     None => Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) },
                 }),
@@ -47,6 +48,12 @@ pub fn residual(tensors: &Arena<Tensor>, stmt: &Stmt, absent: &dyn Fn(&Access) -
             }
         }
     }
+}
+
+/// A consumer and its producers as statements of a result without workspaces, if loops over the producers come to the places of the result in
+/// order.
+fn at_once(tensors: &Arena<Tensor>, consumer: &Stmt, producer: &Stmt) -> Option<Stmt> {
+    direct(tensors, consumer, producer).or_else(|| joined(tensors, consumer, producer))
 }
 
 /// A producer whose workspace is nothing but copied into a result, as a statement of the result: if its loops come to the places in
@@ -59,14 +66,9 @@ pub fn residual(tensors: &Arena<Tensor>, stmt: &Stmt, absent: &dyn Fn(&Access) -
 fn direct(tensors: &Arena<Tensor>, consumer: &Stmt, producer: &Stmt) -> Option<Stmt> {
     let ((places, copy), (loops, fill)) = (nest(consumer)?, nest(producer)?);
     let ExprKind::Access(read) = &copy.rhs.kind else { return None };
-    let plain = [LevelKind::DENSE, LevelKind::COMPRESSED];
     let target = &tensors[copy.lhs.tensor];
-    let is_appended = target.role == Role::Result
-        && target.format.map().is_none()
-        && target.format.levels().iter().all(|level| plain.contains(&level.kind))
-        && target.format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED);
     let is_copy = copy.op == AssignOp::Set
-        && is_appended
+        && is_appended(target)
         && matches!(tensors[read.tensor].role, Role::Workspace(kind) if kind != WorkspaceKind::Scalar)
         && fill.lhs.tensor == read.tensor
         && fill.lhs.vars == read.vars
@@ -78,8 +80,17 @@ fn direct(tensors: &Arena<Tensor>, consumer: &Stmt, producer: &Stmt) -> Option<S
     is_direct.then(|| Stmt::foralls(&loops, Stmt::Assign(assign)))
 }
 
+/// True for a result of dense and compressed levels, the last of which is appended to.
+pub(super) fn is_appended(target: &Tensor) -> bool {
+    let is_plain = |level: &Level| [LevelKind::DENSE, LevelKind::COMPRESSED].contains(&level.kind);
+    target.role == Role::Result
+        && target.format.map().is_none()
+        && target.format.levels().iter().all(is_plain)
+        && target.format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED)
+}
+
 /// The loops around an assignment, if there is nothing else.
-fn nest(mut stmt: &Stmt) -> Option<(Vec<VarId>, &Assign)> {
+pub(super) fn nest(mut stmt: &Stmt) -> Option<(Vec<VarId>, &Assign)> {
     let mut loops = Vec::new();
     loop {
         match stmt {

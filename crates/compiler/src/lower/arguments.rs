@@ -122,7 +122,7 @@ fn sizes(cx: &mut Lowerer<'_>) {
     }
 }
 
-/// Ends the kernel if a sum of an indicator could wrap around.
+/// Ends the kernel if a sum of an indicator could wrap around, or a size is not the declared one, which may have told where it is met.
 fn sums(cx: &mut Lowerer<'_>, equation: &Equation, vars: &[VarId]) {
     for (&var, &factor) in vars.iter().zip(&equation.factors) {
         let size = cx.size(var);
@@ -131,6 +131,11 @@ fn sums(cx: &mut Lowerer<'_>, equation: &Equation, vars: &[VarId]) {
         let most = cx.b.int(part / factor.abs().max(1));
         let wrong = cx.b.compare(CompareOp::Gt, size, most);
         cx.b.if_then(wrong, |b| b.fail(Status::WrongSize));
+        if let Some(declared) = cx.kernel.vars[var].size {
+            let declared = cx.b.int(declared as i64);
+            let differs = cx.b.compare(CompareOp::Ne, size, declared);
+            cx.b.if_then(differs, |b| b.fail(Status::WrongSize));
+        }
     }
 }
 

@@ -88,6 +88,8 @@ pub(super) enum Fact {
     Result(Rc<dyn Sink>),
     /// Room for the values of the innermost group of the result was made before the loops around this place.
     Reserved,
+    /// A loop around tells the coordinate of the innermost group, and sets its edge.
+    Told,
     /// The assignment gives the result a value, whatever is known of its operands.
     Given,
     /// The position in the innermost group of the result, where it is not the group's counter.
@@ -446,6 +448,11 @@ impl Scope {
             _ => None,
         })
         .flatten()
+    }
+
+    /// True if a loop around tells the coordinate of the result's innermost group, and sets its edge.
+    pub fn is_told(&self) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::Told))
     }
 
     /// True if room for appended values was made before the loops around.

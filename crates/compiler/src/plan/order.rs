@@ -1,7 +1,7 @@
 //! The search for an order of the loops.
 //!
 //! All orders of up to five variables are compared; beyond that a beam of the best prefixes is kept, each judged by the
-//! cost of its completion in natural order. Among orders of equal cost the natural one wins: the variables of the
+//! cost of its completion in natural order, or of one in which places that several operands are moved to come last. Among orders of equal cost the natural one wins: the variables of the
 //! result in the order of its levels, then the summed ones as they occur.
 
 use lacunar_notation::concrete::Kernel;
@@ -117,13 +117,30 @@ impl Ties {
 
     /// An order that begins so, with the rest of the natural one.
     fn completed(&self, prefix: &[VarId], natural: &[VarId]) -> Vec<VarId> {
-        let mut order = prefix.to_vec();
-        loop {
-            let open = || natural.iter().copied().find(|var| !order.contains(var));
-            match self.determined(&order).or_else(open) {
-                Some(var) => order.push(var),
-                None => return order,
-            }
+        complete(prefix, natural, |order| self.determined(order))
+    }
+
+    /// An order that begins so, in which variables that several sets have come behind all others of these, if there are such.
+    fn completed_late(&self, prefix: &[VarId], natural: &[VarId]) -> Option<Vec<VarId>> {
+        let (late, early): (Vec<VarId>, Vec<VarId>) = natural.iter().partition(|var| self.is_in_several(**var));
+        let next = |order: &[VarId]| self.determined(order).filter(|var| !self.is_shared(*var, order));
+        (!late.is_empty()).then(|| complete(prefix, &[early, late].concat(), next))
+    }
+
+    /// True if several sets have a variable.
+    fn is_in_several(&self, var: VarId) -> bool {
+        self.0.iter().filter(|(tied, _)| tied.contains(&var)).count() > 1
+    }
+}
+
+/// An order that begins with a prefix: what `next` gives follows, or else the first variable that is left of the natural order.
+fn complete(prefix: &[VarId], natural: &[VarId], next: impl Fn(&[VarId]) -> Option<VarId>) -> Vec<VarId> {
+    let mut order = prefix.to_vec();
+    loop {
+        let open = || natural.iter().copied().find(|var| !order.contains(var));
+        match next(&order).or_else(open) {
+            Some(var) => order.push(var),
+            None => return order,
         }
     }
 }
@@ -150,7 +167,9 @@ pub(super) fn ranked(
                 let mut order = prefix.clone();
                 order.push(var);
                 looked_at += 1;
-                next.push((cost(&ties.completed(&order, natural)), order));
+                let late = ties.completed_late(&order, natural).map(|late| cost(&late));
+                let least = late.into_iter().fold(cost(&ties.completed(&order, natural)), f64::min);
+                next.push((least, order));
             }
         }
         // Stable: among equals the natural order stays first.

@@ -29,7 +29,7 @@ use super::derive::position;
 use super::scope::{Fact, Interval, Scope};
 use super::storage::level;
 use crate::iterate::iterators::{Iterator, Mode, level_var};
-use crate::iterate::lattice::Lattice;
+use crate::iterate::lattice::{Lattice, solvable};
 use crate::levels::Position;
 
 /// Something that confines variables, known from the kernel alone.
@@ -53,11 +53,13 @@ pub(super) fn confine(cx: &mut Lowerer<'_>, var: VarId, lattice: &Lattice, scope
     for restriction in RESTRICTIONS {
         restriction.confine(cx, var, &mut scope)?;
     }
-    for iterator in &lattice.confining {
+    let confining: Vec<&Iterator> =
+        lattice.confining.iter().filter(|iterator| !is_everywhere(cx.kernel, iterator)).collect();
+    for iterator in &confining {
         let interval = interval(cx, iterator, &scope)?;
         narrow(cx, var, interval, &mut scope);
     }
-    if let (Some((low, high)), false) = (scope.region(var), lattice.confining.is_empty()) {
+    if let (Some((low, high)), false) = (scope.region(var), confining.is_empty()) {
         let name = cx.var_name(var);
         let high = cx.b.define(&format!("{name}_high"), high);
         // Several intervals may have nothing in common.
@@ -67,6 +69,12 @@ pub(super) fn confine(cx: &mut Lowerer<'_>, var: VarId, lattice: &Lattice, scope
         scope.know(Fact::Region(var, (low, high)));
     }
     Ok(scope)
+}
+
+/// True if an equation of two coordinates has a solution at every coordinate of its first level, as the sizes tell.
+fn is_everywhere(kernel: &Kernel, iterator: &Iterator) -> bool {
+    let size = kernel.vars[level_var(kernel, &iterator.access, iterator.level)].size;
+    solvable(kernel, iterator).is_some_and(|interval| Some(interval) == size.map(|size| (0, size)))
 }
 
 /// The coordinates of an iterator that has all of an interval: none where it is absent.

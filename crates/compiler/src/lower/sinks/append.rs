@@ -24,14 +24,14 @@ use std::rc::Rc;
 use lacunar_base::Diagnostic;
 use lacunar_formats::Properties;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId};
-use lacunar_notation::concrete::Stmt;
+use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId, VarId};
 
 use super::checks::{fail_if, fail_unless_fits};
 use super::values::{add_to, clear_block};
 use super::{Addition, Checkpoint, Sink, given};
 use crate::algebra::{Support, choice, preserves_fill, support};
-use crate::iterate::in_order::bounds_all;
+use crate::iterate::in_order::{bounds_all, is_tied};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::position_space::original_loops;
 use crate::levels::Slot;
@@ -137,6 +137,17 @@ impl Append {
         levels[..group.head].iter().all(|level| level.properties().full)
     }
 
+    /// True if the body of a loop is one over the innermost level, whose coordinate follows from the loops around it: it appends once at
+    /// most, so that room and the edge are matters of the loop around it.
+    fn is_told(&self, kernel: &Kernel, body: &Stmt) -> bool {
+        let Stmt::Forall(var, inner) = body else { return false };
+        let Stmt::Assign(assign) = &**inner else { return false };
+        let is_level = |group: &Group| group.head == group.tail && level_var(kernel, &self.access, group.tail) == *var;
+        assign.lhs.tensor == self.access.tensor
+            && self.groups.last().is_some_and(is_level)
+            && is_tied(&kernel.tensors, &assign.rhs, *var)
+    }
+
     /// The number of parent positions of a group.
     pub fn parents(&self, cx: &mut Lowerer<'_>, number: usize, scope: &Scope) -> ExprId {
         let above = number.checked_sub(1).map(|above| self.groups[above]);
@@ -227,11 +238,12 @@ impl Sink for Append {
     /// If the loops append to the innermost group, makes room for all that they can append, so that they need not ask.
     fn enter(&self, cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, most: super::Most<'_>, scope: &Scope) -> Scope {
         let innermost = self.groups.len().wrapping_sub(1);
-        let group = self.groups.get(innermost).filter(|_| cx.options.phase.assembles());
+        let group = self.groups.get(innermost).filter(|_| cx.options.phase.assembles() && !scope.is_told());
         let appends = |group: &&Group| {
             level_var(cx.kernel, &self.access, group.tail) == var && body.writes().contains(&self.access.tensor)
         };
-        if group.filter(appends).is_none() {
+        let is_told = self.is_told(cx.kernel, body);
+        if group.filter(|group| is_told || appends(group)).is_none() {
             return scope.clone();
         }
         let mut most = most(cx);
@@ -241,7 +253,8 @@ impl Sink for Append {
             most = cx.b.binary(BinaryOp::Max, most, zero);
         }
         self.reserve(cx, innermost, most, scope);
-        scope.with(Fact::Reserved)
+        let scope = scope.with(Fact::Reserved);
+        if is_told { scope.with(Fact::Told) } else { scope }
     }
 
     /// Makes room for a value, or remembers the position so far.
@@ -302,7 +315,10 @@ impl Sink for Append {
     fn leave(&self, cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
         let access = &self.access;
         let begins = |group: &&Group| level_var(cx.kernel, access, group.head) == var;
-        let Some(group) = self.groups.iter().find(begins).copied() else { return Ok(()) };
+        let told = self.groups.last().filter(|_| self.is_told(cx.kernel, body));
+        let Some(group) = self.groups.iter().find(begins).or(told).copied().filter(|_| !scope.is_told()) else {
+            return Ok(());
+        };
         if !cx.options.phase.assembles() || !body.writes().contains(&access.tensor) {
             return Ok(());
         }
