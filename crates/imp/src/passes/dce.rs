@@ -8,11 +8,11 @@
 //! ```
 //!
 //! A variable lives if a store, a bound, a condition, a size or a call reads it, or a definition, assignment or load of a variable
-//! that lives. Statements that give a value to other variables go; so do counted loops and branches without a statement in them. A
-//! `while` stays, for it may be there to never end.
+//! that lives. Statements that give a value to other variables go; so do counted loops and branches without a statement in them, and
+//! the memory of local arrays that nothing else uses. A `while` stays, for it may be there to never end.
 
-use crate::ir::{Block, Callee, Expr, ExprId, Function, Stmt, VarId};
-use crate::walk::{blocks, blocks_mut, exprs};
+use crate::ir::{Arg, ArrayId, ArrayRole, Block, Callee, Expr, ExprId, Function, Stmt, VarId};
+use crate::walk::{blocks, blocks_mut, exprs, visit};
 
 /// Removes unused definitions, assignments and loads, and empty loops and branches.
 pub fn remove_dead(mut function: Function) -> Function {
@@ -27,10 +27,47 @@ pub fn remove_dead(mut function: Function) -> Function {
 fn sweep(function: &Function, body: &mut Block) -> bool {
     let mut liveness =
         Liveness { function, live: vec![false; function.vars.len()], feeds: vec![Vec::new(); function.vars.len()] };
+    let mut used = vec![false; function.arrays.len()];
+    body.iter().for_each(|stmt| visit(stmt, &mut |inner| arrays(inner).for_each(|array| used[array.index()] = true)));
+    let is_unused = |array: &ArrayId| function.arrays[*array].role == ArrayRole::Local && !used[array.index()];
+    let changed = remove(body, &|stmt| memory(stmt).is_some_and(|array| is_unused(&array)));
     let mut roots = Vec::new();
     liveness.collect(body, &mut roots);
     liveness.mark(roots);
-    remove(body, &liveness.live)
+    let is_dead = |stmt: &Stmt| match stmt {
+        Stmt::For { body, .. } => is_empty(body),
+        Stmt::If { then, otherwise, .. } => is_empty(then) && is_empty(otherwise),
+        Stmt::Call { callee: Callee::LowerBound, result: None, .. } => true,
+        stmt => fed(stmt).is_some_and(|var| !liveness.live[var.index()]),
+    };
+    remove(body, &is_dead) || changed
+}
+
+/// The array that a statement gives memory to, or fills, which matters to nobody if it is not used.
+fn memory(stmt: &Stmt) -> Option<ArrayId> {
+    match stmt {
+        Stmt::Alloc { array, .. } | Stmt::Grow { array, .. } | Stmt::Fill { array, .. } => Some(*array),
+        _ => None,
+    }
+}
+
+/// The arrays that a statement itself uses, other than to give them memory.
+fn arrays(stmt: &Stmt) -> impl Iterator<Item = ArrayId> {
+    let of_call = |arg: &Arg| match arg {
+        Arg::Array(array) => Some(*array),
+        Arg::Scalar(_) => None,
+    };
+    let used = match stmt {
+        Stmt::Load { array, .. }
+        | Stmt::Store { array, .. }
+        | Stmt::Prefetch { array, .. }
+        | Stmt::Atomic { array, .. } => vec![*array],
+        Stmt::Deposit { array, parts, .. } => vec![*array, *parts],
+        Stmt::Collect { array, parts, bias, .. } => [*array, *parts].into_iter().chain(*bias).collect(),
+        Stmt::Call { args, .. } => args.iter().filter_map(of_call).collect(),
+        _ => Vec::new(),
+    };
+    used.into_iter()
 }
 
 struct Liveness<'a> {
@@ -80,19 +117,15 @@ fn fed(stmt: &Stmt) -> Option<VarId> {
     }
 }
 
-fn remove(block: &mut Block, live: &[bool]) -> bool {
+/// Removes the statements that are dead, from the innermost blocks; true if there were any.
+fn remove(block: &mut Block, is_dead: &impl Fn(&Stmt) -> bool) -> bool {
     let before = block.len();
     let mut changed = false;
     block.retain_mut(|stmt| {
         for inner in blocks_mut(stmt) {
-            changed |= remove(inner, live);
+            changed |= remove(inner, is_dead);
         }
-        match stmt {
-            Stmt::For { body, .. } => !is_empty(body),
-            Stmt::If { then, otherwise, .. } => !(is_empty(then) && is_empty(otherwise)),
-            Stmt::Call { callee: Callee::LowerBound, result: None, .. } => false,
-            stmt => fed(stmt).is_none_or(|var| live[var.index()]),
-        }
+        !is_dead(stmt)
     });
     changed || block.len() != before
 }
