@@ -137,15 +137,18 @@ impl Append {
         levels[..group.head].iter().all(|level| level.properties().full)
     }
 
-    /// True if the body of a loop is one over the innermost level, whose coordinate follows from the loops around it: it appends once at
-    /// most, so that room and the edge are matters of the loop around it.
-    fn is_told(&self, kernel: &Kernel, body: &Stmt) -> bool {
-        let Stmt::Forall(var, inner) = body else { return false };
+    /// True if the body of a loop, which is over none of the result's variables, is a loop over the innermost level, whose coordinate
+    /// follows from the loops around it: it appends once at most, so that room and the edge are matters of the loop around it.
+    fn is_told(&self, kernel: &Kernel, var: VarId, body: &Stmt) -> bool {
+        let Stmt::Forall(innermost, inner) = body else { return false };
         let Stmt::Assign(assign) = &**inner else { return false };
-        let is_level = |group: &Group| group.head == group.tail && level_var(kernel, &self.access, group.tail) == *var;
+        let is_level =
+            |group: &Group| group.head == group.tail && level_var(kernel, &self.access, group.tail) == *innermost;
+        let is_own = (0..self.access.vars.len()).any(|level| level_var(kernel, &self.access, level) == var);
         assign.lhs.tensor == self.access.tensor
+            && !is_own
             && self.groups.last().is_some_and(is_level)
-            && is_tied(&kernel.tensors, &assign.rhs, *var)
+            && is_tied(&kernel.tensors, &assign.rhs, *innermost)
     }
 
     /// The number of parent positions of a group.
@@ -242,7 +245,7 @@ impl Sink for Append {
         let appends = |group: &&Group| {
             level_var(cx.kernel, &self.access, group.tail) == var && body.writes().contains(&self.access.tensor)
         };
-        let is_told = self.is_told(cx.kernel, body);
+        let is_told = self.is_told(cx.kernel, var, body);
         if group.filter(|group| is_told || appends(group)).is_none() {
             return scope.clone();
         }
@@ -315,7 +318,7 @@ impl Sink for Append {
     fn leave(&self, cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
         let access = &self.access;
         let begins = |group: &&Group| level_var(cx.kernel, access, group.head) == var;
-        let told = self.groups.last().filter(|_| self.is_told(cx.kernel, body));
+        let told = self.groups.last().filter(|_| self.is_told(cx.kernel, var, body));
         let Some(group) = self.groups.iter().find(begins).or(told).copied().filter(|_| !scope.is_told()) else {
             return Ok(());
         };
