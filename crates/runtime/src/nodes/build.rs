@@ -120,7 +120,10 @@ impl Forms {
                 return Err(StorageError::NotRepresentable {
                     format: Box::new(place.format.clone()),
                     prefix: format!("position {parent}"),
-                    reason: format!("no tree of `{}` nodes that is made here has {count} elements", shapes.schema.name()),
+                    reason: format!(
+                        "no tree of `{}` nodes that is made here has {count} elements",
+                        shapes.schema.name()
+                    ),
                 });
             }
             (form.words, form.slots) = (counter.words, counter.slots);

@@ -8,7 +8,7 @@
 //!                  elements  the first at word 4, the second at word 0, the third at word 8
 //! ```
 //!
-//! What is a handle and what a position is seen from two trees that begin at different places.
+//! Two trees that begin at different places tell which words are handles, and which are positions.
 
 use super::build::{Nodes, tree};
 use super::shape::Shapes;

@@ -4,8 +4,8 @@
 //! handle 17 = node at word 16, of the subtype with tag 1; with align 4 the low 2 bits are the tag
 //! ```
 
-use lacunar_formats::schema::{Extent, Field, Node, Target};
 use lacunar_formats::Schema;
+use lacunar_formats::schema::{Extent, Field, Node, Target};
 
 use crate::buffer::{Buffer, Indices};
 use crate::storage::LevelStorage;

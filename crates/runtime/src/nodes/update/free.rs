@@ -37,7 +37,13 @@ pub(crate) struct Kept {
 
 impl Clone for Kept {
     fn clone(&self) -> Kept {
-        Kept { shapes: self.shapes.clone(), searches: self.searches.clone(), most: self.most, free: self.free.clone(), path: Vec::new() }
+        Kept {
+            shapes: self.shapes.clone(),
+            searches: self.searches.clone(),
+            most: self.most,
+            free: self.free.clone(),
+            path: Vec::new(),
+        }
     }
 }
 

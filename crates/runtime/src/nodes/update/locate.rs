@@ -9,8 +9,9 @@
 //! bst             e = 20, l null, r = b; seq = l, e, r                     10: in the gap before 20 is l, which is null
 //! ```
 //!
-//! Where each gap has one child, that is all there is to do (`search.rs`). If several children are in one gap, it is the first one whose largest coordinate is not below; if there is none, the last one. Schemas
-//! without an order are searched from end to end.
+//! Types whose gaps have one child each are searched by comparisons alone (`search.rs`). If several children are in one gap, it is
+//! the first one whose largest coordinate is not below; if there is none, the last one. Schemas without an order are searched from
+//! end to end.
 
 use lacunar_formats::schema::{FieldKind, Schema, Step, Target};
 
@@ -103,13 +104,7 @@ impl View<'_> {
     }
 
     /// Looks for a coordinate under a parent position, and makes the path to there.
-    pub fn locate(
-        &self,
-        searches: &[Option<Search>],
-        parent: u32,
-        coordinate: u32,
-        path: &mut Vec<Visit>,
-    ) -> Located {
+    pub fn locate(&self, searches: &[Option<Search>], parent: u32, coordinate: u32, path: &mut Vec<Visit>) -> Located {
         path.clear();
         match self.schema.is_ordered() {
             true => self.locate_from(searches, self.root_link(parent), coordinate, path),

@@ -34,7 +34,7 @@ pub(crate) struct Search {
     probes: Vec<Probe>,
 }
 
-/// Where a search in a node leads.
+/// The end of a search in a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// To the element: its word and its position.
@@ -87,7 +87,9 @@ impl Probe {
             },
             Step::Together(fields) => match *fields.as_slice() {
                 [elems] => match node.fields[elems].kind {
-                    FieldKind::Elem { nonempty: true, .. } => Some(Probe::Block(elems, size(elems)?, may_be_empty(elems))),
+                    FieldKind::Elem { nonempty: true, .. } => {
+                        Some(Probe::Block(elems, size(elems)?, may_be_empty(elems)))
+                    }
                     _ => None,
                 },
                 [children, elems] => match (&node.fields[children].kind, &node.fields[elems].kind) {
@@ -103,7 +105,7 @@ impl Probe {
 }
 
 impl View<'_> {
-    /// Where the search for a coordinate leads from a node.
+    /// The way that the search for a coordinate takes from a node.
     #[inline]
     pub fn way(&self, search: &Search, base: u32, ty: usize, coordinate: u32) -> Way {
         let at = |word: u32| u64::from(base) + u64::from(word);
