@@ -23,11 +23,14 @@ use crate::data::{self, Wanted};
 /// Files that are taken if they are there.
 const FILES: [&str; 4] = ["USA-road-d", "cit-HepPh", "delaunay_n16", "soc-Slashdot0902"];
 
+/// Rows and columns of entries.
+type Pairs = Vec<(u32, u32)>;
+
 /// A matrix as a list in the order in which entries arrive.
 pub struct Input {
     pub rows: u64,
     pub columns: u64,
-    pub coordinates: Vec<(u32, u32)>,
+    pub coordinates: Pairs,
     pub values: Vec<f64>,
 }
 
@@ -95,7 +98,7 @@ impl Input {
 }
 
 /// A random graph in which rows and columns have lengths of a power law.
-fn rmat(scale: u32, count: usize, rng: &mut Rng) -> Vec<(u32, u32)> {
+fn rmat(scale: u32, count: usize, rng: &mut Rng) -> Pairs {
     let mut seen = HashSet::with_capacity(count);
     let one = |rng: &mut Rng| {
         (0..scale).fold((0, 0), |(row, column), _| match rng.f64() {
@@ -106,12 +109,12 @@ fn rmat(scale: u32, count: usize, rng: &mut Rng) -> Vec<(u32, u32)> {
         })
     };
     // The order of the set is that of its hashes: entries are kept beside.
-    let drawn = (0..count).map(|_| one(rng)).collect::<Vec<(u32, u32)>>();
+    let drawn = (0..count).map(|_| one(rng)).collect::<Pairs>();
     drawn.into_iter().filter(|entry| seen.insert(*entry)).collect()
 }
 
 /// Points of a grid with their neighbors.
-fn grid(side: u32) -> Vec<(u32, u32)> {
+fn grid(side: u32) -> Pairs {
     let near = |at: u32| (at.saturating_sub(1)..=(at + 1).min(side - 1)).collect::<Vec<_>>();
     let mut entries = Vec::new();
     for (i, j) in (0..side).flat_map(|i| (0..side).map(move |j| (i, j))) {
@@ -122,7 +125,7 @@ fn grid(side: u32) -> Vec<(u32, u32)> {
 }
 
 /// The entries of a matrix of the folder of data.
-fn from_file(name: &str) -> Result<(u64, u64, Vec<(u32, u32)>)> {
+fn from_file(name: &str) -> Result<(u64, u64, Pairs)> {
     let sources = data::sources(&Wanted { folder: None, made_up: false, scaling: false, quick: false })?;
     let source = sources.iter().find(|source| source.name() == name).with_context(|| format!("there is no {name}"))?;
     let list = source.read()?.pack(&Format::csr())?.to_coo()?;
