@@ -16,6 +16,7 @@ mod compile_times;
 mod data;
 mod definition;
 mod densities;
+mod dynamic;
 mod engine;
 mod fill;
 mod graph;
@@ -96,6 +97,9 @@ struct Arguments {
     /// Measure instead how long it takes to put random entries into hashed levels, beside a hash map
     #[arg(long)]
     insertion: bool,
+    /// Measure instead levels of nodes: steps over them, and updates (with --peers: PAM, CPAM and Aspen beside)
+    #[arg(long)]
+    dynamic: bool,
     /// Measure instead bitmaps beside compressed levels, by density
     #[arg(long)]
     densities: bool,
@@ -153,6 +157,9 @@ fn main() -> Result<()> {
     }
     if arguments.insertion {
         return insertion::measure(arguments.rounds(), arguments.quick);
+    }
+    if arguments.dynamic {
+        return dynamic::measure(&arguments.filters, arguments.rounds(), arguments.quick, arguments.peers);
     }
     if arguments.densities {
         return densities::measure(10 * arguments.rounds(), arguments.quick);

@@ -93,7 +93,11 @@ impl Peer {
         Ok(line.trim().to_string())
     }
 
-    fn ask(&mut self, request: &str) -> Result<Vec<f64>> {
+    /// Asks for numbers.
+    ///
+    /// # Errors
+    /// The program is gone, or answers otherwise.
+    pub fn ask(&mut self, request: &str) -> Result<Vec<f64>> {
         writeln!(self.requests, "{request}").with_context(|| format!("{} can't be asked", self.name))?;
         let answer = self.answer()?;
         let numbers = answer.split_whitespace().map(str::parse).collect::<Result<Vec<f64>, _>>();

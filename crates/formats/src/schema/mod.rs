@@ -313,7 +313,9 @@ impl Node {
     /// The number of words of a node with so much room in arrays without a bound; the next node may begin behind them.
     pub fn words(&self, room: u32) -> u64 {
         let words = u64::from(self.layout.words) + self.layout.unbounded.len() as u64 * u64::from(room);
-        words.next_multiple_of(u64::from(self.layout.align.max(1)))
+        // A power of two.
+        let last = u64::from(self.layout.align.max(1)) - 1;
+        (words + last) & !last
     }
 
     /// The number of positions of a node with so much room in arrays without a bound.

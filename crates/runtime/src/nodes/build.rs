@@ -2,7 +2,8 @@
 //! their first elements are visited.
 //!
 //! How many elements a tree has tells how many words and positions it takes. So a first pass counts these, and a second one lets
-//! threads write the trees of parent positions into places of their own.
+//! threads write the trees of parent positions into places of their own. Small trees of the same number of elements are copies of one
+//! (`template.rs`).
 //!
 //! ```text
 //! list of   0 2 5 under one parent     node: . 3 . .   0 8 0 .   2 12 1 .   5 0 2 .     coordinate, next, position
@@ -19,6 +20,7 @@ use lacunar_formats::{IndexWidth, Schema};
 
 use super::holder_word;
 use super::shape::{Bounds, Choice, Deal, Shapes};
+use super::template::Template;
 use crate::array::Array;
 use crate::buffer::{Buffer, Number};
 use crate::dispatch::with_width;
@@ -35,10 +37,10 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     check_size(place)?;
     let shapes = Shapes::new(schema);
     let parents = segments.parents();
-    let sizes = sizes(&shapes, segments, place)?;
+    let forms = Forms::new(&shapes, segments, place)?;
     let first = u64::from(schema.align());
-    let words = parallel::edges(parents, |parent| sizes(segments.count(parent)).0)?;
-    let slots = parallel::edges(parents, |parent| sizes(segments.count(parent)).1)?;
+    let words = parallel::edges(parents, |parent| forms.of(segments.count(parent)).words)?;
+    let slots = parallel::edges(parents, |parent| forms.of(segments.count(parent)).slots)?;
     let end = words[parents].checked_add(first).filter(|end| *end <= 1 << 32);
     let wide = |what: &str| StorageError::Width { what: format!("the {what} of level {}", place.level), width: 32 };
     let end = end.ok_or_else(|| wide("number of words of nodes"))?;
@@ -61,8 +63,12 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
             let mut writer = Writer { node, places, start, words: 0, slots: 0, segments, position: 0 };
             for (parent, root) in share.zip(root) {
                 writer.position = segments.range(parent).start;
-                // Sizes were counted, so that the tree is there.
-                *root = tree(&shapes, segments.count(parent), &mut writer).unwrap_or_default();
+                let count = segments.count(parent);
+                *root = match &forms.of(count).template {
+                    Some(template) => writer.copy(template),
+                    // Sizes were counted, so that the tree is there.
+                    None => tree(&shapes, count, &mut writer).unwrap_or_default(),
+                };
             }
         });
         Buffer::from_array(places)
@@ -71,33 +77,71 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     Ok(Spread { level, places: Places::Listed(places) })
 }
 
-/// The function that tells how many words and positions a tree of so many elements takes.
-fn sizes<'s>(
-    shapes: &'s Shapes,
-    segments: &Segments,
-    place: Place,
-) -> Result<impl Fn(u64) -> (u64, u64) + Sync + use<'s>, StorageError> {
-    let mut counts = HashMap::new();
-    for parent in 0..segments.parents() {
-        let count = segments.count(parent);
-        if counts.contains_key(&count) {
-            continue;
+/// The trees of one number of elements.
+#[derive(Default)]
+struct Form {
+    /// How many words and positions they take.
+    words: u64,
+    slots: u64,
+    /// How many there are.
+    trees: u64,
+    /// One to copy, if there are many.
+    template: Option<Template>,
+}
+
+/// The trees of a level, by numbers of elements: of small ones by place, of others by key.
+struct Forms {
+    small: Vec<Form>,
+    large: HashMap<u64, Form>,
+    none: Form,
+}
+
+/// Trees of fewer elements than this are copied.
+const SMALL: u64 = 256;
+/// How many trees are made one by one sooner than one is recorded.
+const FEW: u64 = 3;
+
+impl Forms {
+    fn new(shapes: &Shapes, segments: &Segments, place: Place) -> Result<Forms, StorageError> {
+        let small = (0..SMALL).map(|_| Form::default()).collect();
+        let mut forms = Forms { small, large: HashMap::new(), none: Form::default() };
+        for parent in 0..segments.parents() {
+            let count = segments.count(parent);
+            let form = match forms.small.get_mut(count as usize) {
+                Some(form) => form,
+                None => forms.large.entry(count).or_default(),
+            };
+            form.trees += 1;
+            if form.trees > 1 {
+                continue;
+            }
+            let mut counter = Counter::default();
+            if tree(shapes, count, &mut counter).is_none() {
+                return Err(StorageError::NotRepresentable {
+                    format: Box::new(place.format.clone()),
+                    prefix: format!("position {parent}"),
+                    reason: format!(
+                        "no tree of `{}` nodes that is made here has {count} elements",
+                        shapes.schema.name()
+                    ),
+                });
+            }
+            (form.words, form.slots) = (counter.words, counter.slots);
         }
-        let mut counter = Counter::default();
-        if tree(shapes, count, &mut counter).is_none() {
-            return Err(StorageError::NotRepresentable {
-                format: Box::new(place.format.clone()),
-                prefix: format!("position {parent}"),
-                reason: format!("no tree of `{}` nodes that is made here has {count} elements", shapes.schema.name()),
-            });
+        for (count, form) in forms.small.iter_mut().enumerate().filter(|(count, form)| *count > 0 && form.trees > FEW) {
+            form.template = Template::new(shapes, count as u64);
         }
-        counts.insert(count, (counter.words, counter.slots));
+        Ok(forms)
     }
-    Ok(move |count: u64| counts.get(&count).copied().unwrap_or_default())
+
+    /// The trees of so many elements.
+    fn of(&self, count: u64) -> &Form {
+        self.small.get(count as usize).or_else(|| self.large.get(&count)).unwrap_or(&self.none)
+    }
 }
 
 /// Takes the nodes of trees.
-trait Nodes {
+pub(super) trait Nodes {
     /// Takes a node of so many words and positions: its first word, and the first position.
     fn add(&mut self, words: u64, slots: u64) -> (u32, u32);
     /// Writes a word of a node.
@@ -144,6 +188,26 @@ struct Writer<'a, P> {
     segments: &'a Segments<'a>,
     /// The position in the plain level of the next element.
     position: u64,
+}
+
+impl<P: Number + Element> Writer<'_, P> {
+    /// Writes a copy of a tree with the next elements; the handle of its root.
+    fn copy(&mut self, template: &Template) -> u32 {
+        let (base, slot) = self.add(template.words.len() as u64, 0);
+        let first = (u64::from(base) - self.start.0) as usize;
+        let words = &mut self.node[first..first + template.words.len()];
+        words.copy_from_slice(&template.words);
+        template.handles.iter().for_each(|at| words[*at as usize] += base);
+        template.slots.iter().for_each(|at| words[*at as usize] += slot);
+        let own = &mut self.places[self.slots as usize..];
+        for (&(word, position), element) in template.elements.iter().zip(self.position..) {
+            words[word as usize] = self.segments.coordinate(element) as u32;
+            own[position as usize] = P::of(element);
+        }
+        self.position += template.elements.len() as u64;
+        self.slots += template.positions;
+        template.root + base
+    }
 }
 
 impl<P: Number + Element> Nodes for Writer<'_, P> {
@@ -218,7 +282,7 @@ struct Next {
 }
 
 /// Makes a tree of so many elements; gives the handle of its root, which is 0 if there are none. `None` if there is no such tree.
-fn tree(shapes: &Shapes, count: u64, nodes: &mut impl Nodes) -> Option<u32> {
+pub(super) fn tree(shapes: &Shapes, count: u64, nodes: &mut impl Nodes) -> Option<u32> {
     if count == 0 {
         return Some(0);
     }

@@ -8,6 +8,7 @@
 //! counts.rs  sets of numbers of elements
 //! shape.rs   how many elements a tree of a height has, and how those of one node go to it and its children
 //! build.rs   makes balanced trees of sorted coordinates
+//! template.rs  a tree that is copied for all of its number of elements
 //! check.rs   checks arrays from outside
 //! update/    puts elements in and takes them out
 //! ```
@@ -20,6 +21,7 @@ mod build;
 mod check;
 mod counts;
 mod shape;
+mod template;
 mod update;
 mod view;
 mod walk;

@@ -4,10 +4,10 @@
 //! handle 17 = node at word 16, of the subtype with tag 1; with align 4 the low 2 bits are the tag
 //! ```
 
+use lacunar_formats::Schema;
 use lacunar_formats::schema::{Extent, Field, Node, Target};
-use lacunar_formats::{Part, Schema};
 
-use crate::buffer::Indices;
+use crate::buffer::{Buffer, Indices};
 use crate::storage::LevelStorage;
 
 /// The arrays of a level of nodes.
@@ -24,11 +24,12 @@ pub(crate) struct View<'a> {
 impl<'a> View<'a> {
     /// The view of a level; none of levels of other kinds, or if an array is of another type.
     pub fn of(level: &'a LevelStorage) -> Option<View<'a>> {
-        let words = |part: Part| match level.array(part.name)?.indices()? {
+        let words = |array: &'a Buffer| match array.indices()? {
             Indices::U32(words) => Some(words),
             _ => None,
         };
-        Some(View { schema: level.kind().schema()?, root: words(Part::ROOTS)?, node: words(Part::NODES)? })
+        let (schema, root, node) = level.nodes()?;
+        Some(View { schema, root: words(root)?, node: words(node)? })
     }
 
     /// The number of positions of the level.

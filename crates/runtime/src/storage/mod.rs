@@ -399,6 +399,19 @@ impl LevelStorage {
         }
     }
 
+    /// The schema of nodes and their arrays: handles of root nodes, and words of all nodes.
+    pub(crate) fn nodes(&self) -> Option<(&'static Schema, &Buffer, &Buffer)> {
+        match self.arrays.as_slice() {
+            [roots, nodes] => Some((self.kind.schema()?, roots, nodes)),
+            _ => None,
+        }
+    }
+
+    /// What updates of nodes keep beside the arrays.
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
     /// A level that uses the same arrays, until one of the two is written to.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ impl LevelArrays for Nodes {
     }
 
     fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
-        nodes::find(View::of(level)?, parent, coordinate)
+        nodes::find(View::of(level)?, level.kept(), parent, coordinate)
     }
 
     /// The coordinate may be stored: then this finds it.

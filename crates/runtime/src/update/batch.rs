@@ -113,13 +113,32 @@ impl<T: Element> Batch<T> {
         &self.coordinates[first..first + self.order]
     }
 
-    /// One change for each coordinates that occur, in the order of modes: the number of one that has them, and the change.
-    fn taken_together(&self, modes: &[usize], fill: T) -> Vec<(u32, Change<T>)> {
-        let mut numbers: Vec<u32> = (0..self.changes.len() as u32).collect();
+    /// The numbers of changes in the order of modes of a tensor of such sizes; of the same coordinates, in the order of changes.
+    fn in_order(&self, modes: &[usize], dims: &[u64]) -> Vec<u32> {
+        let count = self.changes.len() as u32;
+        let total = dims.iter().try_fold(1u64, |total, size| total.checked_mul(*size));
+        if total.is_some_and(|total| total <= u64::MAX / u64::from(count.max(1))) {
+            // Coordinates and the number are one key.
+            let key = |number: u32| {
+                let at = self.at(number);
+                let place = modes.iter().fold(0, |place, mode| place * dims[*mode] + at[*mode]);
+                place * u64::from(count) + u64::from(number)
+            };
+            let mut keys: Vec<u64> = (0..count).map(key).collect();
+            keys.sort_unstable();
+            return keys.into_iter().map(|key| (key % u64::from(count)) as u32).collect();
+        }
+        let mut numbers: Vec<u32> = (0..count).collect();
         numbers.sort_by(|one, other| {
             let (one, other) = (self.at(*one), self.at(*other));
             modes.iter().map(|mode| one[*mode].cmp(&other[*mode])).find(|order| order.is_ne()).unwrap_or(one.cmp(other))
         });
+        numbers
+    }
+
+    /// One change for each coordinates that occur, in the order of modes: the number of one that has them, and the change.
+    fn taken_together(&self, modes: &[usize], dims: &[u64], fill: T) -> Vec<(u32, Change<T>)> {
+        let numbers = self.in_order(modes, dims);
         let mut together: Vec<(u32, Change<T>)> = Vec::with_capacity(numbers.len());
         for number in numbers {
             let change = self.changes[number as usize];
@@ -176,13 +195,13 @@ impl Tensor {
         let few = batch.len() as u64 <= (self.nnz() / PART).max(FEW);
         if few && is_updated_in_place(self.format()) {
             let modes = self.format().mode_order().to_vec();
-            let changes = batch.taken_together(&modes, fill);
+            let changes = batch.taken_together(&modes, self.dims(), fill);
             if let Some(updated) = self.update_in_place(batch, &changes)? {
                 return Ok(updated);
             }
         }
         let natural: Vec<usize> = (0..self.order()).collect();
-        self.update_anew(batch, &batch.taken_together(&natural, fill))
+        self.update_anew(batch, &batch.taken_together(&natural, self.dims(), fill))
     }
 
     /// The same one after the other; `None` if the tensor has to be made anew, and is as it was.

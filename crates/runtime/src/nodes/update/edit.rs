@@ -8,7 +8,7 @@
 //! On entry: a level that has been checked, whose arrays are owned. Memory for a change is taken before the first word is written
 //! ([`Editor::reserve`]); so a change that fails leaves everything as it was.
 
-use lacunar_formats::schema::{Field, FieldKind, Node, Schema, Target};
+use lacunar_formats::schema::{Field, FieldKind, Schema, Target};
 
 use super::cells::Cell;
 use super::free::{Kept, LONG, Shape};
@@ -186,10 +186,9 @@ impl Editor<'_> {
 
     /// Writes the reference of a node to its holder, if its type has one.
     pub fn set_holder(&mut self, base: u32, ty: usize, holder: Option<(usize, u32)>) {
-        let schema = self.schema;
-        let node = &schema.nodes()[ty];
-        if let Some(field) = node.parent() {
-            self.set(u64::from(base) + u64::from(field.offset), holder_word(schema, node, holder));
+        if let Some(word) = self.shape(ty).parent {
+            let holder = holder_word(self.schema, &self.schema.nodes()[ty], holder);
+            self.set(u64::from(base) + u64::from(word), holder);
         }
     }
 
@@ -198,9 +197,8 @@ impl Editor<'_> {
     /// # Errors
     /// Handles or positions do not fit into 32 bits, or memory is refused.
     pub fn reserve(&mut self, nodes: u64, room: u32) -> Result<(), StorageError> {
-        let most = |of: &dyn Fn(&Node) -> u64| self.schema.nodes().iter().map(of).max().unwrap_or(0);
-        let words = nodes * most(&|node| node.words(if node.layout.room.is_some() { room } else { 0 }));
-        let slots = nodes * most(&|node| node.slots(if node.layout.room.is_some() { room } else { 0 }));
+        let (words, slots) = self.kept.most.with_room(room);
+        let (words, slots) = (nodes * words, nodes * slots);
         let wide = |what: &str| StorageError::Width { what: what.to_string(), width: 32 };
         if self.node.len() as u64 + words > u64::from(u32::MAX) {
             return Err(wide("a handle of a node"));
@@ -268,6 +266,9 @@ impl Editor<'_> {
 
     /// The most items that arrays without a bound have room for, of nodes on the path.
     pub fn longest(&self) -> u32 {
+        if self.kept.most.is_bounded() {
+            return 0;
+        }
         let rooms = self.path.iter().rev().take(NEAR).map(|visit| self.room(visit.base, visit.ty()));
         rooms.max().unwrap_or(0).max(LONG)
     }

@@ -6,7 +6,11 @@
 //!
 //! [`Tensor::compact`]: crate::Tensor::compact
 
-use lacunar_formats::schema::{Extent, FieldKind, Schema, Step};
+use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Schema, Step, Target};
+
+use super::items::{Fit, Item, Source};
+use super::payload::FRESH;
+use super::search::Search;
 
 /// How many items an array without a bound gets before its node is split, if it can be.
 pub(crate) const LONG: u32 = 128;
@@ -21,6 +25,10 @@ pub(crate) fn usual(about: Option<u32>) -> u32 {
 pub(crate) struct Kept {
     /// By type of nodes.
     pub shapes: Vec<Shape>,
+    /// The comparisons of each type, if a search needs no more.
+    pub searches: Vec<Option<Search>>,
+    /// What no node has more of.
+    pub most: Most,
     /// By type and class of room, the first words of free nodes.
     free: Vec<Vec<u32>>,
     /// The way to the last element, whose memory is used again.
@@ -29,7 +37,13 @@ pub(crate) struct Kept {
 
 impl Clone for Kept {
     fn clone(&self) -> Kept {
-        Kept { shapes: self.shapes.clone(), free: self.free.clone(), path: Vec::new() }
+        Kept {
+            shapes: self.shapes.clone(),
+            searches: self.searches.clone(),
+            most: self.most,
+            free: self.free.clone(),
+            path: Vec::new(),
+        }
     }
 }
 
@@ -48,6 +62,8 @@ impl Kept {
     pub fn prepare(&mut self, schema: &Schema) {
         if self.shapes.is_empty() {
             self.shapes = (0..schema.nodes().len()).map(|ty| Shape::of(schema, ty)).collect();
+            self.searches = (0..self.shapes.len()).map(|ty| Search::of(schema, ty)).collect();
+            self.most = Most::of(schema);
             self.free = vec![Vec::new(); self.shapes.len() * CLASSES];
         }
     }
@@ -64,6 +80,64 @@ impl Kept {
         if let Some(list) = self.free.get_mut(ty * CLASSES + class) {
             list.push(base);
         }
+    }
+}
+
+/// The words and the positions that no node of a schema exceeds: constant ones, and so many for each item that there is room for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Most {
+    words: u64,
+    arrays: u64,
+    slots: u64,
+    slot_arrays: u64,
+}
+
+impl Most {
+    fn of(schema: &Schema) -> Most {
+        let most = |of: fn(&Node) -> u64| schema.nodes().iter().map(of).max().unwrap_or(0);
+        Most {
+            words: most(|node| u64::from(node.layout.words) + u64::from(node.layout.align)),
+            arrays: most(|node| node.layout.unbounded.len() as u64),
+            slots: most(|node| node.layout.slots.into()),
+            slot_arrays: most(|node| node.layout.slot_rooms.into()),
+        }
+    }
+
+    /// True if no array grows without a bound.
+    pub fn is_bounded(&self) -> bool {
+        self.arrays == 0
+    }
+
+    /// The words and the positions of a node with so much room at most.
+    pub fn with_room(&self, room: u32) -> (u64, u64) {
+        let room = u64::from(room);
+        (self.words + self.arrays * room, self.slots + self.slot_arrays * room)
+    }
+}
+
+/// A node of one element alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Single {
+    /// The field of the element.
+    pub field: usize,
+    /// The length of its array, if it has one.
+    pub size: Option<usize>,
+}
+
+impl Single {
+    /// `None` if no node of a type has one element alone, or it has places that are not used.
+    fn of(schema: &Schema, ty: usize) -> Option<Single> {
+        let node = &schema.nodes()[ty];
+        if node.elems().any(|(_, field)| !field.is_nonempty()) {
+            return None;
+        }
+        let one = [Item::Elem { coordinate: 0, value: Source::Held(FRESH) }];
+        let &(field, _) = Fit::of(schema, ty, &one, true)?.places.first()?;
+        let size = match node.fields[field].array() {
+            Some(Extent::Size(size)) => Some(size),
+            _ => None,
+        };
+        Some(Single { field, size })
     }
 }
 
@@ -86,6 +160,14 @@ pub(crate) struct Shape {
     pub first: Option<usize>,
     /// The field of elements, all used, that alone are a step, and the field of its length.
     pub block: Option<(usize, usize)>,
+    /// The element of a node that has just one.
+    pub single: Option<Single>,
+    /// The words of the children of a node of one element, which may all be absent.
+    pub lone: Option<Vec<(u32, Target)>>,
+    /// The word of the field that refers to the holder.
+    pub parent: Option<u32>,
+    /// The last child in order is a field that no array is, and may be absent: its word.
+    pub next: Option<u32>,
 }
 
 impl Shape {
@@ -125,6 +207,24 @@ impl Shape {
         let at_end = |child: &usize| matches!(node.seq.last(), Some(Step::One(field)) if field == child);
         let is_full = node.elems().all(|(_, field)| field.array().is_none() && field.is_nonempty());
         let is_linear = children.len() <= 1 && !is_wide && children.iter().all(at_end);
-        Shape { is_linear, is_wide, is_leaf: children.is_empty(), is_full, binary, last, first, block }
+        let child = |(_, field): (usize, &Field)| match field.kind {
+            FieldKind::Child { to, array: None, nonempty: false } => Some((field.offset, to)),
+            _ => None,
+        };
+        let is_lone = is_full && node.elems().count() == 1;
+        Shape {
+            lone: if is_lone { node.children().map(child).collect() } else { None },
+            is_linear,
+            is_wide,
+            is_leaf: children.is_empty(),
+            is_full,
+            binary,
+            last,
+            first,
+            block,
+            single: Single::of(schema, ty),
+            parent: node.parent().map(|field| field.offset),
+            next: last.map(|field| node.fields[field].offset),
+        }
     }
 }

@@ -100,14 +100,14 @@ impl Editor<'_> {
     fn place(&mut self, new: Item, null: Option<Link>) -> Result<bool, StorageError> {
         let Some(visit) = self.path.last().copied() else {
             return match null {
-                Some(link) => self.hang_new(link, &[new], usize::MAX),
+                Some(link) => self.hang_one(link, new, usize::MAX),
                 None => Ok(false),
             };
         };
         let (ty, level) = (visit.ty(), self.path.len() - 1);
         if self.shape(ty).is_full
             && let Some(link) = null
-            && self.hang_new(link, &[new], ty)?
+            && self.hang_one(link, new, ty)?
         {
             return Ok(true);
         }
@@ -122,7 +122,7 @@ impl Editor<'_> {
             return Ok(true);
         }
         if let Some(link) = null
-            && self.hang_new(link, &[new], ty)?
+            && self.hang_one(link, new, ty)?
         {
             return Ok(true);
         }
@@ -150,10 +150,31 @@ impl Editor<'_> {
         }
     }
 
-    /// Makes a node of items for a reference that is null. False if no type that it may refer to fits.
-    fn hang_new(&mut self, link: Link, items: &[Item], first: usize) -> Result<bool, StorageError> {
-        let Some((ty, fit)) = self.choose(link.to, items, first) else { return Ok(false) };
-        let base = self.make_of(ty, items, &fit)?;
+    /// Makes a node of the new element for a reference that is null, of type `first` before others. False if no type that it may refer to
+    /// has nodes of one element.
+    fn hang_one(&mut self, link: Link, new: Item, first: usize) -> Result<bool, StorageError> {
+        let types = self.schema.types(link.to);
+        let own = types.iter().copied().filter(|ty| *ty == first).chain(types.iter().copied());
+        let mut singles = own.filter_map(|ty| Some((ty, self.shape(ty).single?)));
+        let (Some((ty, single)), Item::Elem { coordinate, value: Source::Held(held) }) = (singles.next(), new) else {
+            let Some((ty, fit)) = self.choose(link.to, &[new], first) else { return Ok(false) };
+            let base = self.make_of(ty, &[new], &fit)?;
+            self.connect(link, base, ty);
+            self.path.push(Visit { base, ty: ty as u32, link: link.at });
+            return Ok(true);
+        };
+        let base = self.make(ty, u32::from(single.size.is_some()))?;
+        let (schema, room) = (self.schema, self.room(base, ty));
+        let fields = &schema.nodes()[ty].fields;
+        if let Some(size) = single.size {
+            self.set(u64::from(base) + u64::from(fields[size].offset), 1);
+        }
+        self.set(u64::from(base) + fields[single.field].word(room, 0), coordinate);
+        let position = self.slot(base, ty) + fields[single.field].slot(room, 0);
+        self.payload.put(held, position);
+        if held == FRESH {
+            self.landed = Some(position as u32);
+        }
         self.connect(link, base, ty);
         self.path.push(Visit { base, ty: ty as u32, link: link.at });
         Ok(true)

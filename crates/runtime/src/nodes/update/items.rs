@@ -75,7 +75,7 @@ pub(crate) fn elems(items: &[Item]) -> usize {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fit {
     counts: Vec<u32>,
-    places: Vec<(usize, u32)>,
+    pub places: Vec<(usize, u32)>,
     /// The items of the longest array without a bound.
     pub room: u32,
 }

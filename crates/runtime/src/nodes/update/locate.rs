@@ -9,14 +9,16 @@
 //! bst             e = 20, l null, r = b; seq = l, e, r                     10: in the gap before 20 is l, which is null
 //! ```
 //!
-//! If several children are in one gap, it is the first one whose largest coordinate is not below; if there is none, the last one. Schemas
-//! without an order are searched from end to end.
+//! Types whose gaps have one child each are searched by comparisons alone (`search.rs`). If several children are in one gap, it is
+//! the first one whose largest coordinate is not below; if there is none, the last one. Schemas without an order are searched from
+//! end to end.
 
 use lacunar_formats::schema::{FieldKind, Schema, Step, Target};
 
 use super::edit::{Editor, Link, Visit};
 use super::items::{Fit, Item, Source};
 use super::payload::FRESH;
+use super::search::{Search, Way};
 use crate::nodes::View;
 
 /// The end of a search.
@@ -68,7 +70,7 @@ impl Editor<'_> {
     /// Makes the path to a coordinate, and says what is there.
     pub fn locate(&mut self, coordinate: u32) -> Located {
         let mut path = std::mem::take(&mut self.path);
-        let located = self.view().locate(self.parent, coordinate, &mut path);
+        let located = self.view().locate(&self.kept.searches, self.parent, coordinate, &mut path);
         self.path = path;
         located
     }
@@ -76,29 +78,66 @@ impl Editor<'_> {
     /// Goes on from a reference, which the last node of the path has.
     pub fn locate_from(&mut self, link: Link, coordinate: u32) -> Located {
         let mut path = std::mem::take(&mut self.path);
-        let located = self.view().locate_from(link, coordinate, &mut path);
+        let located = self.view().locate_from(&self.kept.searches, link, coordinate, &mut path);
         self.path = path;
         located
     }
 }
 
 impl View<'_> {
+    /// The position of a coordinate under a parent position.
+    pub fn find(&self, searches: &[Option<Search>], parent: u32, coordinate: u32) -> Option<u32> {
+        let mut link = self.root_link(parent);
+        loop {
+            let (base, ty) = self.follow(self.referred(link), link.to)?;
+            let Some(Some(search)) = searches.get(ty) else { break };
+            match self.way(search, base, ty, coordinate) {
+                Way::Found(_, position) => return Some(position),
+                Way::Gap(_) => return None,
+                Way::Child(at, to, _) => link = Link { at, to, holder: Some((ty, self.handle(base, ty))) },
+            }
+        }
+        match self.locate(searches, parent, coordinate, &mut Vec::new()) {
+            Located::Found { position, .. } => Some(position),
+            Located::Gap { .. } => None,
+        }
+    }
+
     /// Looks for a coordinate under a parent position, and makes the path to there.
-    pub fn locate(&self, parent: u32, coordinate: u32, path: &mut Vec<Visit>) -> Located {
+    pub fn locate(&self, searches: &[Option<Search>], parent: u32, coordinate: u32, path: &mut Vec<Visit>) -> Located {
         path.clear();
         match self.schema.is_ordered() {
-            true => self.locate_from(self.root_link(parent), coordinate, path),
+            true => self.locate_from(searches, self.root_link(parent), coordinate, path),
             false => self.locate_unordered(self.root_link(parent), coordinate, path),
         }
     }
 
-    fn locate_from(&self, mut link: Link, coordinate: u32, path: &mut Vec<Visit>) -> Located {
+    fn locate_from(
+        &self,
+        searches: &[Option<Search>],
+        mut link: Link,
+        coordinate: u32,
+        path: &mut Vec<Visit>,
+    ) -> Located {
         let mut gap = Gap::default();
         loop {
             let Some((base, ty)) = self.follow(self.referred(link), link.to) else {
                 return Located::Gap { null: Some(link), block: None };
             };
             path.push(Visit { base, ty: ty as u32, link: link.at });
+            if let Some(Some(search)) = searches.get(ty) {
+                match self.way(search, base, ty, coordinate) {
+                    Way::Found(at, position) => return Located::Found { at, position },
+                    Way::Gap(block) => return Located::Gap { null: None, block },
+                    Way::Child(at, to, block) => {
+                        link = Link { at, to, holder: Some((ty, self.handle(base, ty))) };
+                        if self.word(u64::from(at)) == 0 {
+                            return Located::Gap { null: Some(link), block };
+                        }
+                    }
+                }
+                continue;
+            }
             gap.clear();
             if let Some(found) = self.search(base, ty, coordinate, &mut gap) {
                 return found;

@@ -6,7 +6,7 @@
 //! cells.rs      the places for items in nodes         rebalance.rs   binary trees that are balanced again
 //! edit.rs       words, memory and references          remove.rs      an element that goes
 //! payload.rs    what lies at positions                join.rs        nodes that have too few elements
-//! free.rs       nodes that are not used any more
+//! free.rs       nodes that are not used any more      search.rs      comparisons on the way to a coordinate
 //! ```
 
 mod cells;
@@ -19,6 +19,7 @@ mod locate;
 mod payload;
 mod rebalance;
 mod remove;
+mod search;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -60,12 +61,9 @@ fn edit<R>(
 const KEPT_PATH: usize = 1 << 12;
 
 /// The position of a coordinate under a parent position.
-pub(crate) fn find(view: View, parent: u64, coordinate: u64) -> Option<u64> {
-    let mut path = Vec::new();
-    match view.locate(u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?, &mut path) {
-        locate::Located::Found { position, .. } => Some(u64::from(position)),
-        locate::Located::Gap { .. } => None,
-    }
+pub(crate) fn find(view: View, kept: &Kept, parent: u64, coordinate: u64) -> Option<u64> {
+    let (parent, coordinate) = (u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?);
+    view.find(&kept.searches, parent, coordinate).map(u64::from)
 }
 
 /// Stores a coordinate under a parent position, if it is not there.

@@ -14,7 +14,7 @@
 //!
 //! If nothing of this can be, the tensor has to be made anew.
 
-use lacunar_formats::schema::{Extent, FieldKind};
+use lacunar_formats::schema::{Extent, FieldKind, Target};
 
 use super::cells::Cell;
 use super::edit::{Editor, Link, Visit};
@@ -58,7 +58,7 @@ impl Editor<'_> {
     /// Memory is refused; nothing has been changed.
     pub fn remove(&mut self, coordinate: u32) -> Result<Removed, StorageError> {
         let Located::Found { at, .. } = self.locate(coordinate) else { return Ok(Removed::Absent) };
-        if self.shift_out(at) {
+        if self.shift_out(at) || self.unhook() {
             return Ok(Removed::Done);
         }
         let (mut at, mut log) = (at, Vec::new());
@@ -110,7 +110,10 @@ impl Editor<'_> {
         let first = base + field.word(room, 0);
         let size_word = base + u64::from(node.fields[size].offset);
         let count = self.word(size_word);
-        let few = self.few(visit.ty(), own);
+        // A block of a chain takes in the next one when few are left; no other does before it has too few.
+        let shape = self.shape(visit.ty());
+        let is_last = !shape.is_linear || shape.next.is_none_or(|next| self.word(base + u64::from(next)) == 0);
+        let few = if is_last { self.least(visit.ty(), own) } else { self.few(visit.ty(), own) };
         let (Some(k), true) = (u64::from(at).checked_sub(first), count > few) else { return false };
         if k >= u64::from(count) {
             return false;
@@ -125,6 +128,41 @@ impl Editor<'_> {
         self.payload.vacate(last);
         self.set(size_word, count - 1);
         true
+    }
+
+    /// Takes out the last node of the path, which has one element and at most one child, if that may be in its place.
+    fn unhook(&mut self) -> bool {
+        let Some(level) = self.path.len().checked_sub(1) else { return false };
+        let visit = self.path[level];
+        let is_lone = |visit: Visit| self.shape(visit.ty()).lone.as_ref();
+        let Some(children) = is_lone(visit) else { return false };
+        if level > 0 && is_lone(self.path[level - 1]).is_none() {
+            return false;
+        }
+        let child = |&(word, to): &(u32, Target)| self.follow(self.word(u64::from(visit.base) + u64::from(word)), to);
+        let mut there = children.iter().filter_map(child);
+        let (first, second) = (there.next(), there.next());
+        let link = self.link_of(level);
+        match (first, second) {
+            (None, _) => self.disconnect(link),
+            (Some((base, ty)), None) if self.schema.types(link.to).contains(&ty) => self.connect(link, base, ty),
+            _ => return false,
+        }
+        self.discard(visit.base, visit.ty());
+        true
+    }
+
+    /// How many elements a block has to have: none of a node with others that are always there.
+    fn least(&self, ty: usize, block: usize) -> u32 {
+        let node = &self.schema.nodes()[ty];
+        let others = node.elems().any(|(number, field)| number != block && field.is_nonempty());
+        match node.fields[block].array() {
+            Some(Extent::Size(size)) => match node.fields[size].kind {
+                FieldKind::Size { least, .. } => least.max(u32::from(!others)),
+                _ => u32::MAX,
+            },
+            _ => u32::MAX,
+        }
     }
 
     /// How many elements of a block are few: a quarter of what it takes, and what it has to have.
@@ -152,9 +190,8 @@ impl Editor<'_> {
     pub fn plan(&mut self, level: usize, items: Vec<Item>) -> Option<Plan> {
         let visit = self.path[level];
         let link = self.link_of(level);
-        let fit = self.fit(visit.ty(), &items);
         if elems(&items) > 0
-            && let Some(fit) = fit
+            && let Some(fit) = self.fit(visit.ty(), &items)
         {
             if self.is_short(visit.ty(), &items)
                 && let Some(join) = self.take_in_next(level, &items)
@@ -180,7 +217,7 @@ impl Editor<'_> {
         if simple.is_some() {
             return simple;
         }
-        fit.map(|fit| Plan::Write(items, fit))
+        self.fit(visit.ty(), &items).map(|fit| Plan::Write(items, fit))
     }
 
     /// True if the reference to a node of the path may become null.

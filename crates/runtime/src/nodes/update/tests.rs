@@ -99,7 +99,7 @@ impl Model {
             assert!(found.eq(expected), "{}, {parent}", view.schema.name());
         }
         for ((parent, coordinate), value) in &self.map {
-            let position = find(view, *parent, *coordinate).unwrap();
+            let position = find(view, self.level.kept(), *parent, *coordinate).unwrap();
             assert_eq!(values[position as usize], *value);
         }
     }

@@ -1,0 +1,187 @@
+//! Steps over a matrix of nodes, fresh (packed) and aged (entries put in one after the other, in random order), beside the same in csr,
+//! and sums of a matrix of nodes and one in csr.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)     y(i) = A(i,j) * x(j) / d(j)     C(i,j) = A(i,j) + B(i,j)
+//! ```
+
+use anyhow::{Context, Result, ensure};
+use lacunar::{Coo, DynTensor, Format, FormatSpec, Kernel, Options};
+use lacunar_runtime::pool::with_threads;
+use lacunar_runtime::{Coordinates, Values};
+
+use super::inputs::Input;
+use super::least;
+use crate::peers::program::Peer;
+
+/// Formats that take part; ratios are to the first.
+const FORMATS: [&str; 10] = [
+    "csr",
+    "d{blist<64>}",
+    "d{blist<16>}",
+    "d{btree}",
+    "d{bst}",
+    "d{ctree}",
+    "d{pactree}",
+    "{bst}{bst}",
+    "{bst}{ctree}",
+    "{btree}{btree}",
+];
+const STEP: &str = "y(i) = A(i,j) * x(j)";
+const SCALED: &str = "y(i) = A(i,j) * x(j) / d(j)";
+const SUM: &str = "C(i,j) = A(i,j) + B(i,j)";
+
+/// The ways of peers to go through a matrix.
+fn ways(peer: &str) -> &'static [&'static str] {
+    match peer {
+        "pam" => &["rows", "tree"],
+        "cpam" => &["rows"],
+        _ => &["map", "flat"],
+    }
+}
+
+/// A kernel with its operands, and its times.
+struct Prepared {
+    kernel: Kernel,
+    operands: Vec<(&'static str, DynTensor)>,
+    times: Vec<f64>,
+}
+
+impl Prepared {
+    fn new(text: &str, operands: Vec<(&'static str, DynTensor)>, result: Option<&str>) -> Result<Prepared> {
+        let mut options = Options::new().tuned(false);
+        for (name, tensor) in &operands {
+            options = options.tensor(name, tensor);
+        }
+        if let Some(result) = result {
+            options.declarations = options.declarations.format("C", result.parse::<FormatSpec>()?);
+        }
+        let kernel = with_threads(1, || Kernel::compile(text, &options)).with_context(|| text.to_string())?;
+        Ok(Prepared { kernel, operands, times: Vec::new() })
+    }
+
+    /// Runs the kernel; the sum of the result's values.
+    fn run(&mut self) -> Result<f64> {
+        let given: Vec<(&str, &DynTensor)> = self.operands.iter().map(|(name, tensor)| (*name, tensor)).collect();
+        let run = with_threads(1, || self.kernel.run_named(&given))?;
+        self.times.push((run.convert + run.kernel).as_secs_f64() * 1e3);
+        let values = run.results.first().and_then(|(_, result)| result.values().as_slice::<f64>());
+        Ok(values.map_or(0.0, |values| values.iter().sum()))
+    }
+}
+
+/// A vector of values.
+fn vector(size: u64, value: impl Fn(u64) -> f64) -> Result<DynTensor> {
+    let coords = vec![Coordinates::U32((0..size as u32).collect())];
+    let values = Values::F64((0..size).map(value).collect());
+    Ok(DynTensor::from_coo(Coo { dims: vec![size], coords, values }, &Format::dense(1))?)
+}
+
+/// A matrix in a format, packed, or with all its entries put in as they arrive.
+fn matrix(input: &Input, format: &str, is_aged: bool) -> Result<DynTensor> {
+    let format = format.parse::<FormatSpec>()?.resolve(2)?;
+    if !is_aged || format.levels().iter().all(|level| level.kind.schema().is_none()) {
+        return input.pack(input.len(), &format);
+    }
+    let mut tensor = input.pack(0, &format)?;
+    for (&(i, j), &value) in input.coordinates.iter().zip(&input.values) {
+        tensor.insert(&[i.into(), j.into()], value)?;
+    }
+    Ok(tensor)
+}
+
+/// Measures products.
+pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize) -> Result<()> {
+    for (age, is_aged) in [("fresh", false), ("aged", true)] {
+        let x = || vector(input.columns, |j| (1 + j % 7) as f64);
+        let (mut steps, mut scaled) = (Vec::new(), Vec::new());
+        for format in FORMATS {
+            let tensor = matrix(input, format, is_aged)?;
+            steps.push(Prepared::new(STEP, vec![("A", tensor.try_clone()?), ("x", x()?)], None)?);
+            let degrees = vector(input.columns, |j| (1 + j % 5) as f64)?;
+            scaled.push(Prepared::new(SCALED, vec![("A", tensor), ("x", x()?), ("d", degrees)], None)?);
+        }
+        for (_, peer) in peers.iter_mut() {
+            peer.ask(&format!("load {age}"))?;
+        }
+        let mut theirs: Vec<(String, Vec<f64>)> = Vec::new();
+        for round in 0..rounds {
+            let expected = steps[0].run()?;
+            for prepared in &mut steps[1..] {
+                let sum = prepared.run()?;
+                ensure!((sum - expected).abs() <= 1e-9 * expected.abs(), "{sum} instead of {expected}");
+            }
+            for prepared in &mut scaled {
+                prepared.run()?;
+            }
+            let mut next = 0;
+            for (name, peer) in peers.iter_mut() {
+                if round == 0 && *name != "cpam" {
+                    peer.ask("step prepare")?;
+                }
+                for way in ways(name) {
+                    let answer = peer.ask(&format!("step {way}"))?;
+                    let is_right = (answer[1] - expected).abs() <= 1e-9 * expected.abs() || *name == "aspen";
+                    ensure!(is_right, "{name} has {} instead of {expected}", answer[1]);
+                    if round == 0 {
+                        theirs.push((format!("{name} {way}"), Vec::new()));
+                    }
+                    theirs[next].1.push(answer[0]);
+                    next += 1;
+                }
+            }
+        }
+        println!("{:16} {:>9} {:>8} {:>11} {:>8}", format!("step, {age}"), "ms", "to csr", "x(j)/d(j)", "to csr");
+        let (csr, csr_scaled) = (least(&steps[0].times), least(&scaled[0].times));
+        for ((format, step), scaled) in FORMATS.iter().zip(&steps).zip(&scaled) {
+            let (own, own_scaled) = (least(&step.times), least(&scaled.times));
+            println!("{format:16} {own:9.3} {:8.2} {own_scaled:11.3} {:8.2}", own / csr, own_scaled / csr_scaled);
+        }
+        for (name, times) in theirs {
+            println!("{name:16} {:9.3} {:8.2}", least(&times), least(&times) / csr);
+        }
+    }
+    Ok(())
+}
+
+/// Measures sums of a matrix of nodes and its shifted copy in csr.
+pub fn measure_sum(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize) -> Result<()> {
+    let other = Input {
+        coordinates: input.coordinates.iter().map(|&(i, j)| (i, (j + 1) % input.columns as u32)).collect(),
+        values: input.values.clone(),
+        ..*input
+    };
+    for (age, is_aged) in [("fresh", false), ("aged", true)] {
+        let formats = ["csr", "d{bst}", "d{ctree}", "d{btree}", "d{blist<64>}"];
+        let prepare = |format: &&str| {
+            let operands = vec![("A", matrix(input, format, is_aged)?), ("B", matrix(&other, "csr", false)?)];
+            Prepared::new(SUM, operands, Some("csr"))
+        };
+        let mut sums = formats.iter().map(prepare).collect::<Result<Vec<_>>>()?;
+        let mut theirs = Vec::new();
+        for (_, peer) in peers.iter_mut().filter(|(name, _)| *name == "pam") {
+            peer.ask(&format!("load {age}"))?;
+            peer.ask("step prepare")?;
+        }
+        for _ in 0..rounds {
+            let expected = sums[0].run()?;
+            for prepared in &mut sums[1..] {
+                ensure!((prepared.run()? - expected).abs() <= 1e-9 * expected, "the sums are not the same");
+            }
+            for (_, peer) in peers.iter_mut().filter(|(name, _)| *name == "pam") {
+                let answer = peer.ask("step sum")?;
+                ensure!((answer[1] - expected).abs() <= 1e-9 * expected, "{} instead of {expected}", answer[1]);
+                theirs.push(answer[0]);
+            }
+        }
+        println!("{:16} {:>9} {:>8}", format!("sum, {age}"), "ms", "to csr");
+        let csr = least(&sums[0].times);
+        for (format, sum) in formats.iter().zip(&sums) {
+            println!("{format:16} {:9.3} {:8.2}", least(&sum.times), least(&sum.times) / csr);
+        }
+        if !theirs.is_empty() {
+            println!("{:16} {:9.3} {:8.2}", "pam union", least(&theirs), least(&theirs) / csr);
+        }
+    }
+    Ok(())
+}

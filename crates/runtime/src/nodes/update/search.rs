@@ -1,0 +1,174 @@
+//! The comparisons that lead through a node, written down once for each type.
+//!
+//! In an ordered schema most types have elements that are all used, and at most one child between two of them. Then a search needs no
+//! list of what a gap has: the last child before the first element that is greater is where to go on.
+//!
+//! ```text
+//! bst              seq = l, e, r        child l, element e, child r
+//! btree_internal   seq = {c, e}, cl     pairs c e, child cl             k elements are less: c[k], or cl if these are all
+//! ctree            seq = h, {t}, ..     element h, block t
+//! ```
+//!
+//! Types that are otherwise (places that may be unused, two children side by side) are searched item by item (`locate.rs`).
+
+use lacunar_formats::schema::{Extent, FieldKind, Node, Schema, Step, Target};
+
+use crate::nodes::View;
+
+/// One comparison, or a child on the way.
+#[derive(Clone, Copy, Debug)]
+enum Probe {
+    /// A child: its word, and what it refers to.
+    Child(u32, Target),
+    /// An element: its word and its position.
+    Elem(u32, u32),
+    /// Elements side by side: their field, the word of their length, and whether there may be none.
+    Block(usize, u32, bool),
+    /// Elements, with a child before each: their fields, what the children refer to, and the word of the length.
+    Pairs { elems: usize, children: usize, to: Target, size: u32 },
+}
+
+/// The comparisons of a type.
+#[derive(Clone, Debug)]
+pub(crate) struct Search {
+    probes: Vec<Probe>,
+}
+
+/// The end of a search in a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// To the element: its word and its position.
+    Found(u32, u32),
+    /// To the child in the gap: its word, and what it refers to. If it is null, the gap is also at this place of an array of elements.
+    Child(u32, Target, Option<(usize, u32)>),
+    /// To a gap without a child, and the place of it in an array of elements.
+    Gap(Option<(usize, u32)>),
+}
+
+impl Search {
+    /// The comparisons of a type; `None` if they are not of this kind.
+    pub fn of(schema: &Schema, ty: usize) -> Option<Search> {
+        let node = &schema.nodes()[ty];
+        if !schema.is_ordered() {
+            return None;
+        }
+        let probes = node.seq.iter().map(|step| Probe::of(node, step)).collect::<Option<Vec<Probe>>>()?;
+        // A child behind a child is in the same gap; so is one behind a block without elements, or one with children.
+        let mut has_child = false;
+        for probe in &probes {
+            match probe {
+                Probe::Child(..) | Probe::Pairs { .. } if has_child => return None,
+                Probe::Child(..) => has_child = true,
+                Probe::Elem(..) | Probe::Block(_, _, false) => has_child = false,
+                Probe::Block(_, _, true) | Probe::Pairs { .. } => {}
+            }
+        }
+        Some(Search { probes })
+    }
+}
+
+impl Probe {
+    fn of(node: &Node, step: &Step) -> Option<Probe> {
+        let size = |field: usize| match node.fields[field].array() {
+            Some(Extent::Size(size)) => Some(node.fields[size].offset),
+            _ => None,
+        };
+        let may_be_empty = |field: usize| match node.fields[field].array() {
+            Some(Extent::Size(size)) => !matches!(node.fields[size].kind, FieldKind::Size { least: 1.., .. }),
+            _ => true,
+        };
+        match step {
+            Step::One(field) => match node.fields[*field].kind {
+                FieldKind::Child { to, .. } => Some(Probe::Child(node.fields[*field].offset, to)),
+                FieldKind::Elem { nonempty: true, .. } => {
+                    Some(Probe::Elem(node.fields[*field].offset, node.fields[*field].slot))
+                }
+                _ => None,
+            },
+            Step::Together(fields) => match *fields.as_slice() {
+                [elems] => match node.fields[elems].kind {
+                    FieldKind::Elem { nonempty: true, .. } => {
+                        Some(Probe::Block(elems, size(elems)?, may_be_empty(elems)))
+                    }
+                    _ => None,
+                },
+                [children, elems] => match (&node.fields[children].kind, &node.fields[elems].kind) {
+                    (FieldKind::Child { to, .. }, FieldKind::Elem { nonempty: true, .. }) => {
+                        Some(Probe::Pairs { elems, children, to: *to, size: size(elems)? })
+                    }
+                    _ => None,
+                },
+                _ => None,
+            },
+        }
+    }
+}
+
+impl View<'_> {
+    /// The way that the search for a coordinate takes from a node.
+    #[inline]
+    pub fn way(&self, search: &Search, base: u32, ty: usize, coordinate: u32) -> Way {
+        let at = |word: u32| u64::from(base) + u64::from(word);
+        // The child of the gap, and the place in an array.
+        let (mut child, mut place) = (None, None);
+        for probe in &search.probes {
+            match *probe {
+                Probe::Child(word, to) => child = Some((at(word) as u32, to)),
+                Probe::Elem(word, slot) => {
+                    let there = self.word(at(word));
+                    if there == coordinate {
+                        return Way::Found(at(word) as u32, self.slot_of(base, ty) as u32 + slot);
+                    }
+                    if there > coordinate {
+                        break;
+                    }
+                    (child, place) = (None, None);
+                }
+                Probe::Block(number, size, _) => {
+                    let (field, room) = (&self.schema.nodes()[ty].fields[number], self.room_of(base, ty));
+                    let first = u64::from(base) + field.word(room, 0);
+                    let (k, count, is_there) = self.reach(first, self.word(at(size)), coordinate);
+                    if is_there {
+                        let position = self.slot_of(base, ty) + field.slot(room, k);
+                        return Way::Found(first as u32 + k, position as u32);
+                    }
+                    if k > 0 {
+                        child = None;
+                    }
+                    place = Some((number, k));
+                    if k < count {
+                        break;
+                    }
+                }
+                Probe::Pairs { elems, children, to, size } => {
+                    let (fields, room) = (&self.schema.nodes()[ty].fields, self.room_of(base, ty));
+                    let first = u64::from(base) + fields[elems].word(room, 0);
+                    let (k, count, is_there) = self.reach(first, self.word(at(size)), coordinate);
+                    if is_there {
+                        let position = self.slot_of(base, ty) + fields[elems].slot(room, k);
+                        return Way::Found(first as u32 + k, position as u32);
+                    }
+                    if k > 0 {
+                        place = None;
+                    }
+                    if k < count {
+                        child = Some(((u64::from(base) + fields[children].word(room, k)) as u32, to));
+                        break;
+                    }
+                }
+            }
+        }
+        match child {
+            Some((word, to)) => Way::Child(word, to, place),
+            None => Way::Gap(place),
+        }
+    }
+
+    /// How many of so many coordinates from a word on are less than one, their number, and if the next one is it.
+    #[inline]
+    fn reach(&self, first: u64, count: u32, coordinate: u32) -> (u32, u32, bool) {
+        let words = self.node.get(first as usize..first as usize + count as usize).unwrap_or_default();
+        let k = words.partition_point(|there| *there < coordinate);
+        (k as u32, words.len() as u32, words.get(k) == Some(&coordinate))
+    }
+}
