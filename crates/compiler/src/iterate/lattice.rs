@@ -197,18 +197,22 @@ fn drop_apart(kernel: &Kernel, iterators: &[Iterator], points: &mut Vec<Point>) 
         |at: u64| Point::of(known.iter().filter(|(_, (low, high))| (*low..*high).contains(&at)).map(|(k, _)| *k));
     let met: Vec<Point> = ends.map(present).collect();
     let others = |point: Point| point.0 & !all.0;
-    let before = points.clone();
-    points.retain(|point| {
+    let is_met = |point: &Point| {
         let own = Point(point.0 & all.0);
         let is_largest = |present: &Point| {
             let is_larger = |other: &Point| {
                 let theirs = Point(other.0 & all.0);
                 others(*other) == others(*point) && theirs != own && theirs.contains(own) && present.contains(theirs)
             };
-            present.contains(own) && !before.iter().any(is_larger)
+            present.contains(own) && !points.iter().any(is_larger)
         };
         *point == Point::ALL || met.iter().any(is_largest)
-    });
+    };
+    let left: Vec<Point> = points.iter().copied().filter(is_met).collect();
+    // An iterator without a point would be taken for one that is always there.
+    if Point::union(&left) == Point::union(points) {
+        *points = left;
+    }
 }
 
 /// Takes the levels that confine the loop out of its iterators: those that hold all coordinates of an interval, without which nothing
