@@ -20,7 +20,7 @@ use crate::peers::program::Peer;
 /// Formats that take part.
 const FORMATS: [&str; 8] =
     ["d{blist<64>}", "d{btree}", "d{bst}", "d{rbtree}", "d{ctree}", "d{pactree}", "{bst}{bst}", "{bst}{ctree}"];
-/// How many changes a batch has.
+/// The number of changes in a batch.
 const SIZES: [usize; 3] = [1, 1_000, 100_000];
 /// The most entries that are put in (`peers/dynamic.h`).
 const LIMIT: usize = 1_000_000;

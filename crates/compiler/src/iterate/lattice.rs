@@ -191,7 +191,7 @@ fn drop_apart(kernel: &Kernel, iterators: &[Iterator], points: &mut Vec<Point>) 
     let advanced = iterators.iter().enumerate().filter(|(_, it)| it.mode == Mode::Coiterate);
     let known: Vec<(usize, (u64, u64))> = advanced.filter_map(|(k, it)| Some((k, solvable(kernel, it)?))).collect();
     let all = Point::of(known.iter().map(|(k, _)| *k));
-    // What is present changes at the ends of intervals only.
+    // The set of present iterators changes at the ends of intervals only.
     let ends = known.iter().flat_map(|(_, (low, high))| [*low, *high]).chain([0]);
     let present =
         |at: u64| Point::of(known.iter().filter(|(_, (low, high))| (*low..*high).contains(&at)).map(|(k, _)| *k));

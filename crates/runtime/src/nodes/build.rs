@@ -80,10 +80,10 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
 /// The trees of one number of elements.
 #[derive(Default)]
 struct Form {
-    /// How many words and positions they take.
+    /// The words and the positions that each of them takes.
     words: u64,
     slots: u64,
-    /// How many there are.
+    /// The number of these trees.
     trees: u64,
     /// One to copy, if there are many.
     template: Option<Template>,
@@ -98,7 +98,7 @@ struct Forms {
 
 /// Trees of fewer elements than this are copied.
 const SMALL: u64 = 256;
-/// How many trees are made one by one sooner than one is recorded.
+/// Up to this number, trees are made one by one, without a template.
 const FEW: u64 = 3;
 
 impl Forms {

@@ -22,7 +22,7 @@ pub(super) struct Template {
     pub slots: Vec<u32>,
     /// The word and the position of each element, in order.
     pub elements: Vec<(u32, u32)>,
-    /// How many positions it has.
+    /// The number of its positions.
     pub positions: u64,
     /// The handle of the root.
     pub root: u32,

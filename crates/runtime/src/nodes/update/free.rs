@@ -27,7 +27,7 @@ pub(crate) struct Kept {
     pub shapes: Vec<Shape>,
     /// The comparisons of each type, if a search needs no more.
     pub searches: Vec<Option<Search>>,
-    /// What no node has more of.
+    /// The most words and positions that a node may take.
     pub most: Most,
     /// By type and class of room, the first words of free nodes.
     free: Vec<Vec<u32>>,
