@@ -167,8 +167,8 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "BACKEND")]
     pub backend: Option<String>,
 
-    /// Machine that kernels are made for: generic, generic-v2, generic-v3, generic-v4, icelake, zen4, or a file such as `info --machine`
-    /// prints; unless given, as LACUNAR_MACHINE says, or the one at hand
+    /// Machine that kernels are made for: generic, generic-v2, generic-v3, generic-v4, icelake, zen4, zen5, or a file such as
+    /// `info --machine` prints; unless given, as LACUNAR_MACHINE says, or the one at hand
     #[arg(long, value_name = "NAME|FILE")]
     pub machine: Option<String>,
 

@@ -6,13 +6,14 @@ const SPMV: &str = "'y(i) = A(i,j) * x(j)' -i A:a.mtx -i x:x.mtx";
 const PRODUCT: &str = "1 201.0\n2 3000.0\n3 504.0\n";
 
 /// The machines that are known by name, with the choices that follow from their costs.
-const CHOICES: [(&str, &str); 6] = [
+const CHOICES: [(&str, &str); 7] = [
     ("generic", "vectors of 16 bytes, filled from scattered places by loads and inserts; 20000 scalar"),
     ("generic-v2", "vectors of 16 bytes, filled from scattered places by loads and inserts; 20000 scalar"),
     ("generic-v3", "vectors of 32 bytes, filled from scattered places by loads and inserts; 20000 scalar"),
     ("generic-v4", "vectors of 64 bytes, filled from scattered places by loads and inserts; 20000 scalar"),
     ("icelake", "vectors of 64 bytes, filled from scattered places by an instruction that gathers; 20000 scalar"),
     ("zen4", "vectors of 64 bytes, filled from scattered places by loads and inserts; 20000 scalar"),
+    ("zen5", "vectors of 64 bytes, filled from scattered places by loads and inserts; 10000 scalar"),
 ];
 
 #[test]

@@ -252,6 +252,9 @@ pub(super) fn read(cx: &mut Lowerer<'_>, access: &Access, scope: &Scope) -> Resu
         return Ok(cx.b.var(value));
     }
     let key = AccessKey::from(access);
+    if let Some(value) = scope.read(&key) {
+        return Ok(value);
+    }
     let uncertain = scope.uncertain(&key);
     if cx.kernel.tensors[access.tensor].dtype == DType::Pattern {
         return Ok(uncertain.map_or_else(|| cx.b.bool(true), |uncertain| uncertain.present));

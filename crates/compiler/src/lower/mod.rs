@@ -67,7 +67,9 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, BinaryOp, Block, Builder, ExprId, Function, LoopKind, VarId as ImpVar};
+use lacunar_formats::level::Holds;
+use lacunar_imp::passes::flatten;
+use lacunar_imp::{ArrayId, BinaryOp, Block, Builder, ExprId, Function, LoopKind, Param, VarId as ImpVar};
 use lacunar_machine::Reach;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::Race;
@@ -181,7 +183,19 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     }
     let Lowerer { b, interface, found, .. } = cx;
     let Found { loops, notes, .. } = found;
-    Ok(Lowered { function: b.finish(), interface, phase: options.phase, loops, notes })
+    let function = b.finish();
+    let ascending = ascending(kernel, &function, &interface);
+    Ok(Lowered { function: flatten(function, &ascending), interface, phase: options.phase, loops, notes })
+}
+
+/// The parameters of a kernel that hold positions of operands, which ascend.
+fn ascending(kernel: &Kernel, function: &Function, interface: &Interface) -> Vec<ArrayId> {
+    let holds = |binding: &Binding| match *binding {
+        Binding::Level(tensor, _, part) => kernel.tensors[tensor].role == Role::Input && part.holds == Holds::Positions,
+        _ => false,
+    };
+    let arrays = function.params.iter().zip(&interface.bindings).filter(|(_, binding)| holds(binding));
+    arrays.filter_map(|(param, _)| if let Param::Array(array) = param { Some(*array) } else { None }).collect()
 }
 
 /// The arrays of one tensor, and the code that walks through them.

@@ -39,6 +39,8 @@ pub(super) enum Fact {
     At(AccessKey, usize, Position),
     /// An access is present, or may be absent.
     Presence(AccessKey, Option<Uncertain>),
+    /// The value of an access was read.
+    Read(AccessKey, ExprId),
     /// The values that a variable of the provenance graph takes here.
     Range(VarId, Interval),
     /// The number of values of this inner variable of a fused pair by which the outer one advances. It is fixed where the first
@@ -252,6 +254,14 @@ impl Scope {
             _ => None,
         })
         .flatten()
+    }
+
+    /// The value of an access, if it was read.
+    pub fn read(&self, access: &AccessKey) -> Option<ExprId> {
+        self.find(|fact| match fact {
+            Fact::Read(key, value) if key == access => Some(*value),
+            _ => None,
+        })
     }
 
     /// The values that a variable takes, if that was found.

@@ -26,11 +26,13 @@ use crate::verify::{Verified, VerifyError, check, verify};
 
 mod cse;
 mod dce;
+mod flatten;
 mod hoist;
 mod leave;
 mod scalar_promote;
 mod simplify;
 
+pub use flatten::flatten;
 pub use leave::left_early;
 
 /// A pass.

@@ -14,10 +14,10 @@
 //! ```
 //!
 //! An array is promoted in a loop if all its accesses there are loads and stores of one element, whose index is the
-//! same throughout; if at least one is a store; if the first one is made whenever the loop runs at all, so that the
-//! element exists (it stands in the body itself, before any `break`); and if the loop cannot fail halfway, with the
-//! element not yet stored. If that first access replaces the element, its old value is not loaded. Sums are made in the
-//! same order.
+//! same throughout; if at least one is a store; if the element is certain to exist; and if the loop cannot fail halfway, with the
+//! element not yet stored. An element exists if the first access is made whenever the loop runs at all (it stands in the body
+//! itself, before any `break`), or if it was accessed on the way to the loop. If the first access replaces the element, its old value
+//! is not loaded. Sums are made in the same order.
 //!
 //! A parallel loop does not assign to variables from outside: nothing is promoted across it. Inside of it, and of a
 //! vector loop, an element is promoted only if it is certain to be stored, for a store that did not happen before could
@@ -29,7 +29,7 @@ use crate::ir::{
     Arg, Array, ArrayId, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Stmt, VarId,
 };
 use crate::verify::{MAX_EXPR_DEPTH, MAX_NESTING, expr_depths};
-use crate::walk::{Changes, Names, blocks, blocks_mut, nesting, visit};
+use crate::walk::{Changes, Names, blocks, blocks_mut, nesting, reads, visit};
 
 /// Keeps elements that a loop accumulates into in variables.
 pub fn promote_scalars(mut function: Function) -> Function {
@@ -40,8 +40,23 @@ pub fn promote_scalars(mut function: Function) -> Function {
     }
     let body = std::mem::take(&mut function.body);
     let names = Names::of(&function);
-    function.body = Promoter { function: &mut function, names, around: Vec::new() }.block(body);
+    let resized = resized(&function, &body);
+    function.body =
+        Promoter { function: &mut function, names, around: Vec::new(), resized, met: Vec::new() }.block(body);
     function
+}
+
+/// By array, true if it gets memory in the function.
+fn resized(function: &Function, body: &Block) -> Vec<bool> {
+    let mut resized = vec![false; function.arrays.len()];
+    let mut note = |stmt: &Stmt| match stmt {
+        Stmt::Alloc { array, .. } | Stmt::Grow { array, .. } | Stmt::Collect { array, .. } => {
+            resized[array.index()] = true
+        }
+        _ => {}
+    };
+    body.iter().for_each(|stmt| visit(stmt, &mut note));
+    resized
 }
 
 /// An element that a loop works on.
@@ -57,6 +72,10 @@ struct Promoter<'a> {
     names: Names,
     /// The parallel and vector loops around.
     around: Vec<Shared>,
+    /// By array, true if it gets memory in the function, so that elements need not go on existing.
+    resized: Vec<bool>,
+    /// The elements that were accessed on the way here. Their indices depend on immutable variables alone.
+    met: Vec<(ArrayId, ExprId)>,
 }
 
 /// A loop whose iterations may meet.
@@ -70,8 +89,10 @@ impl Promoter<'_> {
     /// Promotes in the loops of a block, the outer ones first: elements that are kept across them need no keeping inside.
     fn block(&mut self, stmts: Block) -> Block {
         let mut kept = Block::with_capacity(stmts.len());
+        let known = self.met.len();
         for stmt in stmts {
-            let mut elements = elements(self.function, &stmt);
+            self.meet(&stmt);
+            let mut elements = elements(self.function, &stmt, &self.met);
             elements.retain(|element| self.fits_around(&stmt, element));
             let mut stmt = if elements.is_empty() { stmt } else { self.promote(stmt, &elements) };
             let inside = match stmt {
@@ -89,7 +110,17 @@ impl Promoter<'_> {
             }
             kept.push(stmt);
         }
+        self.met.truncate(known);
         kept
+    }
+
+    /// Notes the element that a statement accesses.
+    fn meet(&mut self, stmt: &Stmt) {
+        let Some((array, index)) = access(stmt) else { return };
+        let is_fixed = !reads(self.function, index, &|var| self.function.vars[var].mutable);
+        if is_fixed && !self.resized[array.index()] {
+            self.met.push((array, index));
+        }
     }
 
     /// True if an element of a loop may be loaded before and stored after it, for the loops around.
@@ -141,8 +172,8 @@ impl Promoter<'_> {
     }
 }
 
-/// The elements that a loop can keep in variables, in the order of their first accesses.
-fn elements(function: &Function, stmt: &Stmt) -> Vec<Element> {
+/// The elements that a loop can keep in variables, in the order of their first accesses; then those of the ones that were met before.
+fn elements(function: &Function, stmt: &Stmt, met: &[(ArrayId, ExprId)]) -> Vec<Element> {
     let (Stmt::For { body, .. } | Stmt::While { body, .. }) = stmt else { return Vec::new() };
     let mut can_fail = false;
     visit(stmt, &mut |inner| can_fail |= may_fail(inner));
@@ -151,17 +182,23 @@ fn elements(function: &Function, stmt: &Stmt) -> Vec<Element> {
     }
     let changes = Changes::of(function, stmt);
     let mut found: Vec<Element> = Vec::new();
-    for inner in certain(body) {
-        let Some((array, index)) = access(inner) else { continue };
-        let known = found.iter().any(|element| element.array == array);
-        if !known
+    let stays = |found: &[Element], (array, index): (ArrayId, ExprId)| {
+        found.iter().all(|element| element.array != array)
+            && changes.arrays[array.index()]
             && !changes.touch(function, index)
             && is_only_element(stmt, array, index)
             && stays_reduction(stmt, array)
-            && !precedes(body, inner, array)
-        {
+    };
+    for inner in certain(body) {
+        let Some((array, index)) = access(inner) else { continue };
+        if stays(&found, (array, index)) && !precedes(body, inner, array) {
             let replaced_first = matches!(inner, Stmt::Store { reduce: None, .. });
             found.push(Element { array, index, replaced_first });
+        }
+    }
+    for &(array, index) in met {
+        if stays(&found, (array, index)) {
+            found.push(Element { array, index, replaced_first: false });
         }
     }
     found

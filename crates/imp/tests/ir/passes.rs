@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
 use lacunar_base::Trace;
-use lacunar_imp::passes::PASSES;
-use lacunar_imp::{Function, Limits, generate, interpret_within, optimize, parse, verify};
+use lacunar_imp::passes::{PASSES, flatten};
+use lacunar_imp::{
+    ArrayData, ArrayId, Function, Limits, Memory, generate, interpret, interpret_within, optimize, parse, verify,
+};
 
 /// The result of a pass, or of `optimize`, for a function.
 fn run(name: &str, function: Function) -> Function {
@@ -72,6 +74,36 @@ fn each_pass_on_one_function() {
         let done = run(name, verify(before).unwrap().into_inner());
         assert_eq!(done.to_string(), after.trim_end(), "{name}");
         verify(done).unwrap();
+    }
+}
+
+/// `flatten.imp` holds a function and, after a line of dashes, what it is where its array `pos` ascends.
+#[test]
+fn loops_over_segments_behind_each_other_are_one() {
+    let (before, after) = include_str!("passes/flatten.imp").split_once("\n---\n").unwrap();
+    let before = parse(before).unwrap_or_else(|error| panic!("{}", error.render(before, "flatten", false)));
+    let ascending = before.arrays.iter().filter(|(_, array)| array.name == "pos");
+    let ascending: Vec<ArrayId> = ascending.map(|(array, _)| array).collect();
+    let done = flatten(before.clone(), &ascending);
+    assert_eq!(done.to_string(), after.trim_end());
+    assert_eq!(flatten(before.clone(), &[]).to_string(), before.to_string());
+    let arrays = [
+        ArrayData::U32(vec![0, 2, 2, 5, 9, 9, 14]),
+        ArrayData::U32((0..14).map(|k| k * 7 % 10).collect()),
+        ArrayData::F64((0..14).map(f64::from).collect()),
+        ArrayData::U32(Vec::new()),
+        ArrayData::F64(Vec::new()),
+        ArrayData::U32(vec![77; 7]),
+        ArrayData::F64(vec![0.5; 14]),
+    ];
+    let functions = [before, done].map(|function| verify(function).unwrap());
+    for (from, to) in [(0, 6), (1, 4), (2, 2), (5, 3), (0, 1), (5, 6)] {
+        let [expected, found] = functions.each_ref().map(|function| {
+            let mut memory = Memory { arrays: arrays.to_vec(), scalars: vec![from, to] };
+            assert_eq!(interpret(function, &mut memory).unwrap(), None);
+            memory
+        });
+        generate::compare(&expected, &found, 0.0).unwrap();
     }
 }
 

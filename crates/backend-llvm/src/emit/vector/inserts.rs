@@ -1,18 +1,24 @@
-//! Vectors of elements that lie apart, filled by a load for each lane: on processors where that costs less than an instruction that
-//! gathers ([`Filling::Inserts`](lacunar_machine::Filling)).
+//! Vectors of elements that lie apart, filled by a load for each lane, and stored by a store for each: on processors where that costs
+//! less than an instruction that gathers ([`Filling::Inserts`](lacunar_machine::Filling)), or scatters.
 //!
 //! Each lane computes its index as the serial loop would: a scalar load reads its coordinate. Lanes behind the end of the loop repeat
 //! the last iteration. Their elements are in bounds, and the mask leaves them out of the result.
 //!
+//! Where a branch leaves lanes out, there may be no lane whose element exists. Addresses are computed as vectors then, and the lanes that
+//! do not run get that of a zero.
+//!
 //! ```text
 //! v[k] = x[crd[k]], k = 8 .. 12        [x[crd[8]], x[crd[9]], x[crd[10]], x[crd[11]]]
 //! the same where the loop ends at 10   [x[crd[8]], x[crd[9]], x[crd[9]], x[crd[9]]]
+//! if crd[k] != 9 { v[k] = x[crd[k]] }  [&x[8], &zero, &x[10], &x[11]], and a load from each
 //! ```
 //!
-//! On entry: no branch leaves lanes out, and the first lane runs.
+//! On entry: the first lane runs, unless a branch leaves lanes out.
 
 use inkwell::IntPredicate;
-use inkwell::values::{BasicValue, BasicValueEnum, IntValue, VectorValue};
+use inkwell::module::Linkage;
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::{BasicValue, BasicValueEnum, IntValue, PointerValue, VectorValue};
 use lacunar_imp::{ArrayId, ArrayRole, Expr, ExprId, VarId};
 
 use super::super::Emitter;
@@ -37,18 +43,79 @@ impl<'ctx> Emitter<'ctx, '_> {
             let counter = self.counter_in_lane(state, lane)?;
             let at = self.value_in_lane(state, index, lane, counter)?.int()?;
             let (place, _) = self.element(array, at)?;
-            let loaded = self.builder.build_load(part, place, "element")?;
-            if let Some(load) = loaded.as_instruction_value() {
-                self.aliasing.mark(load, Scope::Elements(array))?;
-                if self.source.arrays[array].role == ArrayRole::Input {
-                    self.aliasing.mark_invariant(load)?;
-                }
-            }
+            let loaded = self.load_element(array, part, place)?;
             filled = self.builder.build_insert_element(filled, loaded, self.index(lane.into()), "")?;
         }
         // Values that were computed for one lane hold for no other statement.
         self.begin_statement();
         Ok(filled)
+    }
+
+    /// The elements of an array at addresses, in the lanes of a mask; zeros in the others.
+    pub(super) fn insert_places(
+        &mut self,
+        array: ArrayId,
+        places: VectorValue<'ctx>,
+        mask: VectorValue<'ctx>,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        let part = value::memory_type(self.context, self.source.arrays[array].elem);
+        let width = places.get_type().get_size();
+        let zero = self.splat(self.zero_in_memory(part).into(), width)?;
+        let places = self.builder.build_select(mask, places, zero, "places")?.into_vector_value();
+        let mut filled = vector_of(part, width)?.get_undef();
+        for lane in 0..width {
+            let lane = self.index(lane.into());
+            let place = self.builder.build_extract_element(places, lane, "")?.into_pointer_value();
+            let loaded = self.load_element(array, part, place)?;
+            filled = self.builder.build_insert_element(filled, loaded, lane, "")?;
+        }
+        Ok(filled)
+    }
+
+    /// Stores the lanes of a vector at addresses, the first one first, as an instruction that scatters does.
+    pub(super) fn store_places(
+        &self,
+        array: ArrayId,
+        places: VectorValue<'ctx>,
+        value: VectorValue<'ctx>,
+    ) -> Result<(), LlvmError> {
+        (0..places.get_type().get_size()).try_for_each(|lane| {
+            let lane = self.index(lane.into());
+            let place = self.builder.build_extract_element(places, lane, "")?.into_pointer_value();
+            let store = self.builder.build_store(place, self.builder.build_extract_element(value, lane, "")?)?;
+            self.aliasing.mark(store, Scope::Elements(array))
+        })
+    }
+
+    /// An element of an array, or the zero that stands for one. Nothing is ever stored to that one, so that what is known of the array
+    /// holds for it.
+    fn load_element(
+        &self,
+        array: ArrayId,
+        part: BasicTypeEnum<'ctx>,
+        place: PointerValue<'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, LlvmError> {
+        let loaded = self.builder.build_load(part, place, "element")?;
+        if let Some(load) = loaded.as_instruction_value() {
+            self.aliasing.mark(load, Scope::Elements(array))?;
+            if self.source.arrays[array].role == ArrayRole::Input {
+                self.aliasing.mark_invariant(load)?;
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// The address of a zero of a type.
+    fn zero_in_memory(&self, ty: BasicTypeEnum<'ctx>) -> PointerValue<'ctx> {
+        let name = format!("zero_{ty}");
+        let zero = self.module.get_global(&name).unwrap_or_else(|| {
+            let zero = self.module.add_global(ty, None, &name);
+            zero.set_initializer(&ty.const_zero());
+            zero.set_constant(true);
+            zero.set_linkage(Linkage::Private);
+            zero
+        });
+        zero.as_pointer_value()
     }
 
     /// The counter of a lane; that of the last iteration behind it.

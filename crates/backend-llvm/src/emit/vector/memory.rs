@@ -1,5 +1,5 @@
 //! Loads and stores of a vector loop: of neighboring elements, of one element for all lanes, or of an element for each
-//! lane, which an instruction gathers unless `inserts.rs` loads them one by one.
+//! lane, which an instruction gathers or scatters unless `inserts.rs` takes them one by one.
 #![allow(unsafe_code)]
 
 use inkwell::IntPredicate;
@@ -53,8 +53,14 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
         } else if let Some(expanded) = self.expand(state, array, index)? {
             expanded
-        } else if self.vectors.filling == Filling::Inserts && !state.branched {
-            let inserted = self.insert_lanes(state, array, index)?;
+        } else if self.vectors.filling == Filling::Inserts {
+            let inserted = match state.mask.filter(|_| state.branched) {
+                Some(mask) => {
+                    let places = self.elements(state, array, index)?;
+                    self.insert_places(array, places, mask)?
+                }
+                None => self.insert_lanes(state, array, index)?,
+            };
             return self.lanes_in_registers(data.elem, inserted);
         } else {
             let places = self.elements(state, array, index)?;
@@ -112,6 +118,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             return Ok(());
         }
         let places = self.elements(state, array, index)?;
+        if self.vectors.filling == Filling::Inserts && state.mask.is_none() {
+            return self.store_places(array, places, value);
+        }
         let mask = self.mask_or_all(state);
         let types = [vector.as_basic_type_enum(), places.get_type().as_basic_type_enum()];
         let args = [value.into(), places.into(), self.alignment(elem), mask.into()];
