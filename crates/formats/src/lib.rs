@@ -8,6 +8,7 @@
 
 mod dtype;
 mod format;
+mod generator;
 mod kinds;
 mod level;
 mod map;
@@ -21,6 +22,7 @@ mod width;
 
 pub use dtype::{DType, Kind, One};
 pub use format::{Format, FormatError, FormatSpec};
+pub use generator::{Generator, GeneratorError};
 pub use kinds::Family;
 pub use level::{Capabilities, DescribedPart, Description, Holds, Level, LevelInfo, LevelKind, Part, Properties};
 pub use map::{Map, Ranked, Recovery, Term, diagonals};

@@ -63,6 +63,7 @@ mod store;
 mod structure;
 mod tensor;
 mod tune;
+mod warnings;
 
 pub use algebra::{AlgebraReport, Violation, check_algebra};
 pub use call::Run;

@@ -128,7 +128,7 @@ fn of(body: &Term, operands: &[Scalar]) -> Scalar {
             operator.value(&values, &[]).scalar()
         }
         // A body has its operands alone.
-        Node::Element(..) | Node::Index(_) | Node::Reduce { .. } => Scalar::zero(body.dtype),
+        Node::Element(..) | Node::Related(..) | Node::Index(_) | Node::Reduce { .. } => Scalar::zero(body.dtype),
     }
 }
 

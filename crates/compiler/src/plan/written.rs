@@ -20,7 +20,7 @@ use lacunar_notation::{AssignOp, Assignment, Expr, ExprKind, Program, Role, Tens
 
 use super::convert::{read_converted, stored_as};
 use super::maps::without_map;
-use super::{Conversion, Plan, Request, finish, given, insert, storage, workspaces};
+use super::{Conversion, Plan, Request, finish, gathers, given, insert, storage, workspaces};
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::make_explicit;
 use crate::schedule::{apply, apply_all};
@@ -78,6 +78,7 @@ impl Written {
         check_relations(&self.kernel)?;
         self.assign_once();
         let without_map = self.leave_maps();
+        self.gather();
         self.convert_operands()?;
         let convert_result = self.assemble_result()?.or(without_map);
         self.finish()?;
@@ -155,6 +156,14 @@ impl Written {
         Some(plain)
     }
 
+    /// Reads tensors whose values are coordinates of an indicator from dense ones.
+    fn gather(&mut self) {
+        for (assign, _) in given::known_orders(&self.kernel) {
+            let read = (self.result, &assign.rhs);
+            gathers::read_values(&mut self.kernel, read, &mut self.conversions, &mut self.notes);
+        }
+    }
+
     /// Reads operands that the loops cannot walk through from tensors in another format.
     fn convert_operands(&mut self) -> Result<(), Diagnostic> {
         let mut discordant: Vec<(AccessKey, Format)> = Vec::new();
@@ -167,7 +176,12 @@ impl Written {
         }
         for (key, format) in discordant {
             let info = &self.kernel.tensors[key.tensor];
-            if given::is_positioned(&self.kernel, key.tensor, &key.vars) || info.role != Role::Input {
+            if info.is_in_any_order() {
+                self.kernel.tensors[key.tensor].format = format;
+                continue;
+            }
+            let is_given = matches!(info.role, Role::Input | Role::Indicator);
+            if given::is_positioned(&self.kernel, key.tensor, &key.vars) || !is_given {
                 return Err(self.contradicted(key.tensor));
             }
             let why = "the loops take its coordinates in another way";

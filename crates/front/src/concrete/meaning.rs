@@ -184,7 +184,7 @@ impl Evaluation<'_> {
         let indices = statement.indices.iter().map(|index| self.index(index)).collect();
         let new = Value { indices, lhs_span: statement.lhs_span, rhs, monoid: statement.op.monoid(), missing };
         let new = match self.values.swap_remove(name) {
-            Some(before) => self.after(before, new, statement)?,
+            Some(before) => self.after(before, new, statement, outside)?,
             None => new,
         };
         self.values.insert(name.clone(), new);
@@ -233,15 +233,26 @@ impl Evaluation<'_> {
         Err(Mistake::Part { span, part: part.to_string() })
     }
 
-    /// A value that is assigned after another one.
-    fn after(&self, before: Value, new: Value, statement: &Statement) -> Result<Value, Mistake> {
+    /// A value that is assigned after another one. One for another place of the tensor has the other's indices exchanged for those of the
+    /// first in all of it, so that what it reduces over stays apart:
+    ///
+    /// ```text
+    /// y(j) += sum(i, A(i,j) * x(i)), y(i) += sum(j, A(i,j) * x(j))     y(j) = sum(i, A(i,j) * x(i)) + sum(i, A(j,i) * x(i))
+    /// ```
+    fn after(&self, before: Value, mut new: Value, statement: &Statement, outside: usize) -> Result<Value, Mistake> {
         let mixed = || Mistake::Mixed { span: statement.span, name: statement.name.text.clone() };
         let monoid = new.monoid.filter(|monoid| monoid.compared().is_none()).ok_or_else(mixed)?;
         let shown = |value: &Value| value.indices.iter().map(|index| index_name(index).to_string()).collect::<Vec<_>>();
-        let fits = before.monoid.is_none_or(|earlier| earlier == monoid) && shown(&before) == shown(&new);
+        let (names, own) = (shown(&before), shown(&new));
+        let is_around = |name: &String| {
+            self.nest.var(name).is_some_and(|var| self.nest.provenance.is_known(var, &self.loops[..outside]))
+        };
+        let exchanged = exchange(&own, &names).filter(|pairs| !pairs.keys().any(is_around)).ok_or_else(mixed)?;
+        let fits = before.monoid.is_none_or(|earlier| earlier == monoid);
         if !fits || !before.missing.is_empty() || !new.missing.is_empty() {
             return Err(mixed());
         }
+        renamed(&mut new.rhs, &exchanged);
         let rhs = combined(monoid, before.rhs, new.rhs, statement.span);
         Ok(Value { rhs, monoid: Some(monoid), ..before })
     }
@@ -443,6 +454,31 @@ fn combined(monoid: Monoid, before: Expr, new: Expr, span: Span) -> Expr {
         }
     };
     built(kind, span)
+}
+
+/// The new name of each that changes where some names become others, and these in turn names that are left; `None` if one would become two.
+fn exchange(from: &[String], to: &[String]) -> Option<IndexMap<String, String>> {
+    let mut pairs: IndexMap<String, String> = IndexMap::new();
+    for (old, new) in from.iter().zip(to) {
+        let is_other = pairs.get(old).is_some_and(|known| known != new);
+        let is_taken = pairs.iter().any(|(known, made)| known != old && made == new);
+        if is_other || is_taken {
+            return None;
+        }
+        pairs.insert(old.clone(), new.clone());
+    }
+    // What is taken away gives its own name back, along the chain that leads to it.
+    for new in to {
+        if !pairs.contains_key(new) {
+            let mut first = new.clone();
+            while let Some((old, _)) = pairs.iter().find(|(_, made)| **made == first) {
+                first.clone_from(old);
+            }
+            pairs.insert(new.clone(), first);
+        }
+    }
+    pairs.retain(|old, new| old != new);
+    (from.len() == to.len()).then_some(pairs)
 }
 
 /// Gives variables other names, all at once; the number of operands.

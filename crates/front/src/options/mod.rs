@@ -15,10 +15,10 @@ mod scalar;
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::{DType, FormatError, FormatSpec};
+pub use lacunar_formats::Generator;
 
 use crate::words;
 use error::Error;
-pub use generate::Generator;
 pub use scalar::Scalar;
 
 /// The source of an input's values.

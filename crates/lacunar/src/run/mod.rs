@@ -13,6 +13,7 @@
 
 mod control;
 mod io;
+mod made;
 mod update;
 
 use std::collections::BTreeMap;
@@ -84,6 +85,8 @@ impl<'r> Runner<'r, '_> {
             Action::Print(tensor) => self.print(*tensor)?,
             Action::Read(tensor, file) => self.read(*tensor, file)?,
             Action::Write(tensor, file) => self.write(*tensor, file)?,
+            Action::Fill(tensor, value) => self.fill(*tensor, value)?,
+            Action::Random { tensor, kind, seed } => self.random(*tensor, kind, seed)?,
             Action::Change { tensor, file, range, removes } => {
                 let range = match range {
                     Some((from, to)) => Some((self.whole(from)?, self.whole(to)?)),

@@ -16,22 +16,24 @@
 //! An index that is written as a sum is one, even `i + 0`: the variable need not have the size of the dimension. An index of another
 //! form stays, and is refused where names are resolved.
 
-mod affine;
 mod borders;
+mod bracketed;
 mod extents;
 mod replaced;
 
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_notation::gather::{is_distinct, room_for};
-use lacunar_notation::{AssignOp, Border, Equation, Function, Gather, Indicator, Monoid, Source, UnaryFn};
+use lacunar_notation::{
+    AssignOp, Border, Equation, Function, Gather, Indicator, Inequality, Monoid, Source, UnaryFn,
+};
 
+use super::super::affine::{Affine, affine};
 use super::super::ast::{Ast, BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Name, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{AccessMistake, Error, Meeting, StatementMistake, SyntaxMistake};
 use super::names::{Meaning, Names, meaning, variable};
 use crate::words;
-use affine::{Affine, affine};
 use replaced::Replaced;
 pub(crate) use replaced::tells;
 
@@ -51,12 +53,23 @@ pub(super) struct Made {
 }
 
 /// The relation that an indicator is made of.
-pub(super) enum Relation {
+pub(crate) enum Relation {
     Equation(Equation),
+    Inequality(Inequality),
     /// The values of a tensor.
     Values(Name),
     List(Vec<u64>),
     Border(Border),
+}
+
+impl Relation {
+    /// The sum that one variable is, if it is one, or stays inside of a dimension.
+    fn sum(&self) -> Option<&Equation> {
+        match self {
+            Relation::Equation(equation) | Relation::Border(Border { equation, .. }) => Some(equation),
+            Relation::Inequality(_) | Relation::Values(_) | Relation::List(_) => None,
+        }
+    }
 }
 
 impl Made {
@@ -68,6 +81,7 @@ impl Made {
     pub fn indicator(&self, order: usize, names: &Names) -> Indicator {
         let source = match &self.relation {
             Relation::Equation(equation) => return Indicator::Equation(equation.clone()),
+            Relation::Inequality(inequality) => return Indicator::Inequality(inequality.clone()),
             Relation::Values(tensor) => Source::Tensor(names.tensor(&tensor.text)),
             Relation::List(values) => Source::List(values.clone()),
             Relation::Border(border) => Source::Border(border.clone()),
@@ -96,7 +110,7 @@ pub(super) fn expand(ast: Ast, declarations: &Declarations, sized: bool) -> Resu
         let targets = ast.statements.iter().map(|statement| &statement.name.text);
         inputs.iter().chain(&declarations.given).chain(targets).cloned().collect()
     });
-    let (indicators, replaced) = (Indicators::new(), Vec::new());
+    let (indicators, replaced) = (bracketed::indicators(&ast), Vec::new());
     let declarations = sized.then_some(declarations);
     let mut expansion = Expansion { declarations, taken, tensors, indicators, replaced, errors: Vec::new() };
     let statements = ast.statements.into_iter().map(|statement| expansion.statement(statement)).collect();
@@ -148,6 +162,7 @@ impl Expansion<'_> {
         if statement.nest.is_some() {
             self.plain(&statement.rhs);
             self.variables(&statement.indices);
+            self.bracketed(&statement);
             return statement;
         }
         let mut rhs = self.expression(statement.rhs);
