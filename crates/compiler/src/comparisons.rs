@@ -54,7 +54,8 @@ impl Patterns {
     /// The pattern that a comparison is, converted as that is.
     fn in_place_of(&mut self, program: &mut Program, factor: &Expr) -> Option<Expr> {
         match &factor.kind {
-            ExprKind::Cast(a) => Some(self.in_place_of(program, a)?.cast(factor.dtype)),
+            // A pattern needs no conversion on the way to a number.
+            ExprKind::Cast(a) => Some(unconverted(self.in_place_of(program, a)?).cast(factor.dtype)),
             ExprKind::Binary(function, a, b) => {
                 let (sum, is_equation) = compared(&program.tensors, *function, a, b)?;
                 self.where_sum(program, sum, is_equation, factor)
@@ -100,6 +101,14 @@ pub fn with_patterns(program: &Program, mut schedule: Schedule) -> Schedule {
         }
     }
     schedule
+}
+
+/// The operand of a conversion.
+fn unconverted(expr: Expr) -> Expr {
+    match expr.kind {
+        ExprKind::Cast(a) => *a,
+        _ => expr,
+    }
 }
 
 /// The sum that a comparison says to be 0, or at least 0; true for the first.

@@ -173,7 +173,7 @@ impl Error {
             Error::Foreign { .. } => Some("E1305"),
             Error::Backend(_) => Some("E1306"),
             Error::OutOfRange { .. } => Some("E1307"),
-            Error::NoSizes { .. } => Some("E1310"),
+            Error::NoSizes { .. } => Some("E1311"),
             Error::Structure { error: StructureError::Element(_), .. } => Some("E1308"),
             Error::Structure { error: StructureError::TooHard, .. } => Some("E1509"),
             Error::Structure { .. } => Some("E1309"),

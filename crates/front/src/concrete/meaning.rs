@@ -22,7 +22,7 @@ use lacunar_notation::{AssignOp, BinaryFn, Function, Monoid, VarId};
 
 use super::ast::{Nest, Stmt};
 use super::error::Mistake;
-use crate::einsum::{BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Meaning, Name, Statement, meaning};
+use crate::einsum::{BinaryOp, Bracket, Callee, Expr, ExprKind, MAX_HEIGHT, Meaning, Name, Statement, meaning};
 
 /// The most operands of a statement that workspaces are written out in.
 const MAX_SIZE: usize = 20_000;
@@ -174,6 +174,10 @@ impl Evaluation<'_> {
         let names: Vec<String> = reduced.iter().filter(|var| again(var)).map(|var| self.shown(*var)).collect();
         let rhs = match statement.op {
             AssignOp::Set if reduced.is_empty() => value,
+            // Each element has one value all the same.
+            AssignOp::Set if self.are_told(&statement.rhs, &reduced, &told) => {
+                reduction(Monoid::SUM, &names, value, statement.span)
+            }
             AssignOp::Set => {
                 let var = self.nest.name(reduced[0]).to_string();
                 return Err(Mistake::Overwritten { span: statement.span, name: name.clone(), var });
@@ -189,6 +193,25 @@ impl Evaluation<'_> {
         };
         self.values.insert(name.clone(), new);
         Ok(())
+    }
+
+    /// True if relations in brackets, which the value is multiplied by, leave one value to each of some variables.
+    fn are_told(&self, value: &Expr, reduced: &[VarId], told: &[VarId]) -> bool {
+        let relations = factors(value, &self.nest.brackets);
+        let mut open: Vec<VarId> = reduced.to_vec();
+        loop {
+            let is_known = |var: &VarId| self.nest.provenance.is_known(*var, told) || !open.contains(var);
+            let found = relations.iter().find_map(|(bracket, args)| {
+                let vars: Vec<VarId> = args.iter().filter_map(|arg| self.nest.var(index_name(arg))).collect();
+                let mut unknown = (0..vars.len()).filter(|place| !is_known(&vars[*place]));
+                let (place, rest) = (unknown.next()?, unknown.next());
+                (rest.is_none() && bracket.relation().ok()?.tells(place, vars.len())).then_some(vars[place])
+            });
+            match found {
+                Some(found) => open.retain(|var| *var != found),
+                None => return open.is_empty(),
+            }
+        }
     }
 
     /// The variables of accesses that a loop derives from: of a loop that producer and consumer share, those of both.
@@ -393,6 +416,22 @@ fn access(expr: &Expr) -> Option<(&str, &[Expr])> {
             Some((&name.text, args))
         }
         _ => None,
+    }
+}
+
+/// The relations in brackets without which an expression has no value, each with its indices.
+fn factors<'e>(expr: &'e Expr, brackets: &'e IndexMap<String, Bracket>) -> Vec<(&'e Bracket, &'e [Expr])> {
+    if let Some((name, args)) = access(expr) {
+        return brackets.get(name).map(|bracket| (bracket, args)).into_iter().collect();
+    }
+    match &expr.kind {
+        ExprKind::Binary(BinaryOp::Mul, left, right) => [factors(left, brackets), factors(right, brackets)].concat(),
+        ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => factors(operand, brackets),
+        ExprKind::Apply { name, args, callee } => match (meaning(&name.text, args, *callee), args.as_slice()) {
+            (Meaning::Cast(_), [operand]) => factors(operand, brackets),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
     }
 }
 

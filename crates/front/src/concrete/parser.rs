@@ -76,7 +76,8 @@ fn nest(reader: &mut Reader<'_, '_>, column: usize) -> Result<Nest, Error> {
     };
     relations.extend(reader.lines_of_relations()?);
     let (vars, provenance) = vars::number(&body, &relations)?;
-    Ok(Nest { body, relations, is_inserted, vars, provenance, workspaces: Vec::new(), monoid: None })
+    let brackets = reader.parser.brackets.found.clone();
+    Ok(Nest { body, relations, is_inserted, vars, provenance, workspaces: Vec::new(), brackets, monoid: None })
 }
 
 struct Reader<'p, 'a> {

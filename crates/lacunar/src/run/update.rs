@@ -35,6 +35,9 @@ impl<'r> Runner<'r, '_> {
         range: Option<(i64, i64)>,
         removes: bool,
     ) -> Result<(), Error> {
+        if self.slots[tensor.index()].get().is_none() {
+            self.dims(tensor)?;
+        }
         if !self.lists.contains_key(&(file, tensor)) {
             let list = self.list(tensor, file)?;
             self.lists.insert((file, tensor), list);

@@ -63,6 +63,16 @@ pub(crate) enum Relation {
 }
 
 impl Relation {
+    /// True if it tells the coordinate of a dimension, of so many, by those of the others.
+    pub(crate) fn tells(&self, dimension: usize, order: usize) -> bool {
+        match self {
+            Relation::Equation(_) => true,
+            Relation::Inequality(_) => false,
+            Relation::Values(_) | Relation::Border(_) => dimension + 1 == order,
+            Relation::List(values) => dimension + 1 == order || is_distinct(values),
+        }
+    }
+
     /// The sum that one variable is, if it is one, or stays inside of a dimension.
     fn sum(&self) -> Option<&Equation> {
         match self {

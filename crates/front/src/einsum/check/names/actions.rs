@@ -182,7 +182,8 @@ impl<'a> Resolver<'a> {
         for (name, span) in named {
             if !self.names.tensors.contains_key(name) {
                 let tensors = self.names.tensors.keys().map(String::as_str);
-                let hint = words::did_you_mean(name, tensors, "declare its sizes, for example `-d A:34,34`: no statement tells how many it has");
+                let otherwise = format!("no statement tells its dimensions: declare their sizes, for example `-d {name}:100,100`");
+                let hint = words::did_you_mean(name, tensors, otherwise);
                 self.errors.push(ActionMistake::NoTensor { name: name.to_string(), span, hint }.into());
             }
         }
