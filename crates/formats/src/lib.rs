@@ -7,6 +7,7 @@
 //! Sparse Tensor Algebra Compilers* (OOPSLA 2018), §3-4.
 
 mod dtype;
+mod external;
 mod format;
 mod generator;
 mod kinds;
@@ -21,6 +22,7 @@ mod slots;
 mod width;
 
 pub use dtype::{DType, Kind, One};
+pub use external::{External, Signature};
 pub use format::{Format, FormatError, FormatSpec};
 pub use generator::{Generator, GeneratorError};
 pub use kinds::Family;

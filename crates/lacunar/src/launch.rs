@@ -7,16 +7,17 @@
 #![allow(unsafe_code)]
 
 use lacunar_compiler::lower::{Binding, Phase};
-use lacunar_formats::{DType, Format};
+use lacunar_formats::{DType, External, Format, Scalar, Signature};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_runtime::abi::{self, Args, Entry, Grown, KernelStatus};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::tensor::ValuesMut;
-use lacunar_runtime::{Buffer, StorageError, Tensor};
+use lacunar_runtime::{Buffer, Element, StorageError, Tensor, element_of, scalar_of};
 
 use crate::bind::result_dims;
 use crate::compile::{Code, Step};
 use crate::error::Error;
+use crate::operator::Operator;
 
 /// The call of a statement: one tensor for each input of the kernel, by handle, and the sizes of its variables.
 pub(crate) struct Call<'a> {
@@ -299,4 +300,88 @@ pub(crate) fn wrong_pattern() -> Error {
 
 pub(crate) fn missing_pattern() -> Error {
     Error::Argument("the result has no pattern to compute the values of; assemble it first".to_string())
+}
+
+/// A function that kernels can call: `extern "C" fn(f64) -> f64`, or one of two operands of one type; of `f64`, `f32`, and integers of 32 and 64 bits.
+pub trait ExternalFunction: Copy + Send + Sync + 'static {
+    /// Its types.
+    #[doc(hidden)]
+    const SIGNATURE: Signature;
+    /// The place of its code.
+    #[doc(hidden)]
+    fn address(self) -> usize;
+    /// Its value.
+    #[doc(hidden)]
+    fn value(self, operands: &[Scalar]) -> Scalar;
+}
+
+impl<A: Element, R: Element> ExternalFunction for extern "C" fn(A) -> R {
+    const SIGNATURE: Signature = Signature { operand: A::DTYPE, operands: 1, result: R::DTYPE };
+
+    fn address(self) -> usize {
+        self as usize
+    }
+
+    fn value(self, operands: &[Scalar]) -> Scalar {
+        let operand = |k: usize| element_of::<A>(operands.get(k).copied().unwrap_or(Scalar::zero(A::DTYPE)));
+        scalar_of(self(operand(0)))
+    }
+}
+
+impl<A: Element, R: Element> ExternalFunction for extern "C" fn(A, A) -> R {
+    const SIGNATURE: Signature = Signature { operand: A::DTYPE, operands: 2, result: R::DTYPE };
+
+    fn address(self) -> usize {
+        self as usize
+    }
+
+    fn value(self, operands: &[Scalar]) -> Scalar {
+        let operand = |k: usize| element_of::<A>(operands.get(k).copied().unwrap_or(Scalar::zero(A::DTYPE)));
+        scalar_of(self(operand(0), operand(1)))
+    }
+}
+
+impl Operator {
+    /// An operator that is a function of other code. Kernels call it for one value at a time, on several threads; nothing is known of it but
+    /// what is claimed.
+    ///
+    /// Its name is that of the function in this process: another function cannot have it. Operands are converted to the function's type
+    /// where that holds their values.
+    ///
+    /// ```
+    /// use lacunar::{Kernel, Operator, Options};
+    ///
+    /// extern "C" fn longer(a: f64, b: f64) -> f64 {
+    ///     a.hypot(b)
+    /// }
+    ///
+    /// # fn main() -> Result<(), lacunar::Error> {
+    /// // SAFETY: the length of a vector depends on nothing else, changes nothing, and does not panic.
+    /// let longer = unsafe { Operator::external("longer", longer as extern "C" fn(f64, f64) -> f64) }?;
+    /// let longer = longer.identity(0.0).commutative().associative();
+    /// let kernel = Kernel::compile("s = longer(i, x(i))", &Options::new().operator(&longer)?)?;
+    /// let s: f64 = kernel.call(&[("x", &[2.0, 3.0, 6.0])])?;
+    /// assert_eq!(s, 7.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Safety
+    /// The function gives the same value for the same operands, whenever and on whichever thread it is called; it changes nothing that
+    /// others see, it returns, and it does not unwind. A kernel may call it more or less often than a program says, and counts on the values: a
+    /// sparse result is counted first, and filled then.
+    ///
+    /// # Errors
+    /// The name is that of another function, or the types are none of `f64`, `f32`, `i64`, `u64`, `i32` and `u32`.
+    pub unsafe fn external<F: ExternalFunction>(name: &str, function: F) -> Result<Operator, Error> {
+        let value = move |operands: &[Scalar]| function.value(operands);
+        if External::register(name, F::SIGNATURE, function.address(), value).is_none() {
+            let types = Signature::TYPES.map(DType::name).join(" ");
+            return Err(Error::Argument(format!(
+                "`{name}` is another function already, or its types are none of these: {types}"
+            )));
+        }
+        let params: &[&str] = if F::SIGNATURE.operands == 1 { &["a"] } else { &["a", "b"] };
+        Ok(Operator { body: Some("extern".to_string()), ..Operator::of(name, params) })
+    }
 }

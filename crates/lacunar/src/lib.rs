@@ -94,6 +94,7 @@ pub use lacunar_runtime::{
 };
 pub use machine::machine;
 pub use operand::{Destination, FromResult, Operand, TensorView};
+pub use launch::ExternalFunction;
 pub use operator::{Operator, Traced};
 pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};

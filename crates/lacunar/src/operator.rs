@@ -2,7 +2,8 @@
 //!
 //! A closure is called once, with operands that record what is done to them ([`Traced`]): what it makes of them is the body of the operator, as
 //! if it were written in a program. So it is compiled into kernels, in vector registers and in every back end, and shipped with them.
-//! Conditions of Rust see no values; [`Traced::select`] chooses between two.
+//! Conditions of Rust see no values; [`Traced::select`] chooses between two. A function whose body nobody knows can be an operator as well
+//! ([`Operator::external`]): kernels call it, for one value at a time.
 //!
 //! ```
 //! use lacunar::{Kernel, Operator, Options};
@@ -27,7 +28,7 @@ use crate::error::Error;
 pub struct Operator {
     name: String,
     params: Vec<String>,
-    body: Option<String>,
+    pub(crate) body: Option<String>,
     items: Vec<String>,
 }
 

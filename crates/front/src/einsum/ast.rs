@@ -5,6 +5,7 @@
 
 use indexmap::IndexMap;
 use lacunar_base::Span;
+use lacunar_formats::External;
 use lacunar_notation::{AssignOp, BinaryFn, Monoid, Operator};
 
 use super::action::Action;
@@ -138,6 +139,8 @@ pub enum Bodies {
     One(Expr),
     /// The bodies of regions, each a number whose bit `k` says that operand `k` is present.
     Regions(Vec<(usize, Expr)>),
+    /// None: `extern`, the function of other code that has the operator's name.
+    External(External),
 }
 
 /// A number as written.

@@ -112,3 +112,72 @@ fn operators_work_in_vector_registers() {
     let asm = Kernel::compile(source, &options).unwrap().text("asm").unwrap();
     assert!(asm.contains("%zmm") || asm.contains("%ymm"), "{asm}");
 }
+
+extern "C" fn longer(a: f64, b: f64) -> f64 {
+    (a * a + b * b).sqrt()
+}
+
+extern "C" fn bits(a: i64) -> i64 {
+    i64::from(a.count_ones())
+}
+
+/// The operators that are functions.
+#[allow(unsafe_code)] // What is promised of the functions holds: they compute with their operands alone.
+fn functions() -> [Operator; 2] {
+    // SAFETY: both give the same for the same operands, change nothing and do not panic.
+    unsafe {
+        [
+            Operator::external("longer", longer as extern "C" fn(f64, f64) -> f64).unwrap(),
+            Operator::external("bits", bits as extern "C" fn(i64) -> i64).unwrap(),
+        ]
+    }
+}
+
+#[test]
+fn functions_are_what_closures_are_on_every_back_end() {
+    let traced = Operator::binary("longer", |a, b| (a.clone() * a + b.clone() * b).sqrt());
+    let claimed = |operator: Operator| operator.identity(0.0).commutative().associative();
+    let [longer, bits] = functions();
+    assert_eq!(longer.text(), "op longer(a, b) = extern");
+    let (longer, traced) = (claimed(longer), claimed(traced));
+    for source in [
+        "C(i,j) = longer(A(i,j), B(i,j))",
+        "y(i) longer= A(i,j)",
+        "s = longer(i, longer(j, A(i,j)))",
+        "C(i,j) = prune(longer(A(i,j), B(i,j)) - 1)",
+        "y(i) = longer(A(i,j), 2)",
+    ] {
+        for backend in backends() {
+            for threads in [1, 2, 7] {
+                let [of_function, of_closure] = [&longer, &traced].map(|operator| {
+                    let options = Options { backend, grain: Some(1), ..Options::new() }.threads(threads);
+                    let options = if source.contains("C(i") { options.format("C", Format::csr()) } else { options };
+                    result(source, options.operator(operator).unwrap())
+                });
+                assert_eq!(of_function, of_closure, "{source} on {backend:?}, {threads} threads");
+            }
+        }
+    }
+    // Whole numbers are converted to the type of the function, and numbers with fractions are none of it.
+    let options = Options::new().operator(&bits).unwrap();
+    let kernel = Kernel::compile("y(i) = bits(x(i))", &options.clone().dtype("x", lacunar::DType::I32)).unwrap();
+    let x: Tensor<i32> = Tensor::from(vec![7, 8, -1]);
+    let y: Vec<i64> = kernel.call(&[("x", &x)]).unwrap();
+    assert_eq!(y, [3, 1, 64]);
+    let error = Kernel::compile("y(i) = bits(x(i))", &options).unwrap_err();
+    assert!(error.to_string().contains("it takes i64"), "{error}");
+}
+
+#[test]
+fn functions_keep_their_names_and_are_not_shipped() {
+    let [longer, _] = functions();
+    let options = Options::new().operator(&longer).unwrap();
+    let kernel = Kernel::compile("y(i) = longer(x(i), z(i))", &options).unwrap();
+    assert!(kernel.ship("k", Shape::Source).unwrap_err().to_string().contains("a function of this process"));
+    // The text names it.
+    let again = Kernel::compile("op longer(a, b) = extern\ny(i) = longer(x(i), 4)", &Options::new()).unwrap();
+    let y: Vec<f64> = again.call(&[("x", &[3.0, 0.0])]).unwrap();
+    assert_eq!(y, [5.0, 4.0]);
+    let unknown = Kernel::compile("op shorter(a, b) = extern; y(i) = shorter(x(i), 4)", &Options::new()).unwrap_err();
+    assert_eq!(unknown.code(), Some("E0624"));
+}
