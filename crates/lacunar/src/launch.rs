@@ -382,6 +382,6 @@ impl Operator {
             )));
         }
         let params: &[&str] = if F::SIGNATURE.operands == 1 { &["a"] } else { &["a", "b"] };
-        Ok(Operator { body: Some("extern".to_string()), ..Operator::of(name, params) })
+        Ok(Operator::of_function(name, params))
     }
 }

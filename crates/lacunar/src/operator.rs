@@ -28,7 +28,7 @@ use crate::error::Error;
 pub struct Operator {
     name: String,
     params: Vec<String>,
-    pub(crate) body: Option<String>,
+    body: Option<String>,
     items: Vec<String>,
 }
 
@@ -68,6 +68,11 @@ impl Operator {
     pub fn of(name: &str, params: &[&str]) -> Operator {
         let params = params.iter().map(|param| (*param).to_string()).collect();
         Operator { name: name.to_string(), params, body: None, items: Vec::new() }
+    }
+
+    /// An operator whose body is the function of its name.
+    pub(crate) fn of_function(name: &str, params: &[&str]) -> Operator {
+        Operator { body: Some("extern".to_string()), ..Operator::of(name, params) }
     }
 
     /// The body of the region in which the operands of these names are present, and the others not. The closure gets all operands.

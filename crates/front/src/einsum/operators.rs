@@ -340,7 +340,7 @@ pub(super) fn operand_of(operator: Operator, mixed: DType) -> DType {
         Bodies::External(function) => Some(function.signature().operand),
         _ => None,
     });
-    external.filter(|own| mixed.promote(*own) == *own).unwrap_or(mixed)
+    external.filter(|own| DType::promote(mixed, *own) == *own).unwrap_or(mixed)
 }
 
 /// A program in which operands are numbers.
