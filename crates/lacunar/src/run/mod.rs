@@ -23,6 +23,7 @@ use std::time::Instant;
 
 use lacunar_compiler::lower::Phase;
 use lacunar_notation::{Action, Program, TensorId};
+use lacunar_runtime::Tensor;
 
 use crate::bind::Slot;
 use crate::compile::Step;
@@ -45,7 +46,12 @@ pub(crate) fn run(
         let range: &mut Range<usize> = &mut statements[step.statement()];
         *range = if range.start == range.end { number..number + 1 } else { range.start..number + 1 };
     }
-    let given = program.tensors.handles().filter(|id| slots[id.index()].get().is_some()).collect();
+    let given = program.tensors.handles().filter_map(|id| match slots[id.index()] {
+        Slot::Borrowed(tensor) => Some((id, Some(tensor))),
+        Slot::Owned(_) => Some((id, None)),
+        Slot::Empty => None,
+    });
+    let given = given.collect();
     let evaluation = Evaluation::new(program, steps, phase);
     let mut runner =
         Runner { program, statements, slots, evaluation, given, clocks: BTreeMap::new(), lists: BTreeMap::new(), out };
@@ -62,8 +68,8 @@ struct Runner<'r, 's> {
     statements: Vec<Range<usize>>,
     slots: &'r mut [Slot<'s>],
     evaluation: Evaluation<'r>,
-    /// Tensors that still have the value that the caller gave.
-    given: Vec<TensorId>,
+    /// The tensors that the caller gave, which take the place of files; of those that the program may write to, until they are read.
+    given: BTreeMap<TensorId, Option<&'s Tensor>>,
     clocks: BTreeMap<&'r str, Instant>,
     /// The entries of files that tensors change by, which are read once.
     lists: BTreeMap<(&'r str, TensorId), List>,

@@ -350,7 +350,10 @@ impl Names<'_> {
             }
             ExprKind::Literal(Literal::Absent) => text.push('0'),
             ExprKind::Literal(Literal::Fill(value)) => {
-                let _ = write!(text, "{value}");
+                let number = value.to_string();
+                // A whole number is a real one by its fraction.
+                let is_open = value.ty.is_real() && number.chars().all(|c| c.is_ascii_digit() || c == '-');
+                let _ = write!(text, "{number}{}", if is_open { ".0" } else { "" });
             }
             ExprKind::Access(access) => self.access(text, access),
             ExprKind::Unary(UnaryFn::Neg, a) => {

@@ -61,9 +61,9 @@ impl<'a> State<'a> {
             }
             Action::Read(tensor) => {
                 let name = &self.program.tensor(*tensor).name;
-                if !self.question.given.contains_key(name) {
-                    return Err(format!("`{name}` is in a file"));
-                }
+                let given = self.question.given.get(name).ok_or_else(|| format!("`{name}` is in a file"))?;
+                let entries = given.clone().with_fill(self.fills[tensor.index()]);
+                self.give(*tensor, entries)?;
             }
             Action::Fill(tensor, value) => {
                 let value = self.number(value)?;

@@ -44,17 +44,21 @@ pub enum Action {
 }
 
 impl Action {
-    /// The tensors that actions give a value to, and no statement.
+    /// The tensors that actions give a value to.
     pub fn made(actions: &[Action]) -> BTreeSet<TensorId> {
         let mut found = BTreeSet::new();
         for action in actions {
             match action {
-                Action::Fill(tensor, _) | Action::Random(tensor, ..) | Action::Snapshot(tensor, _) => {
+                Action::Fill(tensor, _)
+                | Action::Random(tensor, ..)
+                | Action::Snapshot(tensor, _)
+                | Action::Read(tensor)
+                | Action::Change(tensor) => {
                     found.insert(*tensor);
                 }
                 Action::For { body, .. } | Action::While(_, body) => found.extend(Action::made(body)),
                 Action::If(_, then, otherwise) => found.extend([then, otherwise].into_iter().flat_map(|body| Action::made(body))),
-                Action::Assign(_) | Action::Swap(..) | Action::Change(_) | Action::Read(_) => {}
+                Action::Assign(_) | Action::Swap(..) => {}
             }
         }
         found
