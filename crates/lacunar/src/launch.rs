@@ -385,3 +385,100 @@ impl Operator {
         Ok(Operator::of_function(name, params))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
+mod tests {
+    use super::*;
+    use crate::{Backend, DynTensor, Kernel, Options, Shape, Tensor};
+
+    fn backends() -> Vec<Backend> {
+        let mut backends = vec![Backend::Interpreter, Backend::C];
+        if cfg!(feature = "llvm") {
+            backends.push(Backend::Llvm);
+        }
+        backends
+    }
+
+    /// The result of a program on two matrices, or on those of them that it has.
+    fn result(source: &str, options: Options) -> String {
+        let sparse = |rows: [[f64; 3]; 2]| Tensor::from(rows).convert(Format::csr()).unwrap().into_dyn();
+        let [a, b]: [DynTensor; 2] =
+            [sparse([[1.0, 2.0, 0.0], [0.0, -3.0, 0.0]]), sparse([[5.0, 0.0, 7.0], [0.0, 2.0, 0.0]])];
+        let used = [("A", &a), ("B", &b)].into_iter().filter(|(name, _)| source.contains(&format!("{name}(i")));
+        let used: Vec<(&str, &DynTensor)> = used.collect();
+        let options = used.iter().fold(options, |options, (name, tensor)| options.tensor(*name, tensor));
+        let kernel = Kernel::compile(source, &options).unwrap();
+        let results = kernel.run_named(&used).unwrap().results;
+        let (_, found) = results.last().unwrap();
+        found.convert(&Format::dense(found.order())).unwrap().to_string()
+    }
+
+    extern "C" fn longer(a: f64, b: f64) -> f64 {
+        (a * a + b * b).sqrt()
+    }
+
+    extern "C" fn bits(a: i64) -> i64 {
+        i64::from(a.count_ones())
+    }
+
+    /// The operators that are functions.
+    fn functions() -> [Operator; 2] {
+        // SAFETY: both give the same for the same operands, change nothing and do not panic.
+        unsafe {
+            [
+                Operator::external("longer", longer as extern "C" fn(f64, f64) -> f64).unwrap(),
+                Operator::external("bits", bits as extern "C" fn(i64) -> i64).unwrap(),
+            ]
+        }
+    }
+
+    #[test]
+    fn functions_are_what_closures_are_on_every_back_end() {
+        let traced = Operator::binary("longer", |a, b| (a.clone() * a + b.clone() * b).sqrt());
+        let claimed = |operator: Operator| operator.identity(0.0).commutative().associative();
+        let [longer, bits] = functions();
+        assert_eq!(longer.text(), "op longer(a, b) = extern");
+        let (longer, traced) = (claimed(longer), claimed(traced));
+        for source in [
+            "C(i,j) = longer(A(i,j), B(i,j))",
+            "y(i) longer= A(i,j)",
+            "s = longer(i, longer(j, A(i,j)))",
+            "C(i,j) = prune(longer(A(i,j), B(i,j)) - 1)",
+            "y(i) = longer(A(i,j), 2)",
+        ] {
+            for backend in backends() {
+                for threads in [1, 2, 7] {
+                    let [of_function, of_closure] = [&longer, &traced].map(|operator| {
+                        let options = Options { backend, grain: Some(1), ..Options::new() }.threads(threads);
+                        let options = if source.contains("C(i") { options.format("C", Format::csr()) } else { options };
+                        result(source, options.operator(operator).unwrap())
+                    });
+                    assert_eq!(of_function, of_closure, "{source} on {backend:?}, {threads} threads");
+                }
+            }
+        }
+        // Whole numbers are converted to the type of the function, and numbers with fractions are none of it.
+        let options = Options::new().operator(&bits).unwrap();
+        let kernel = Kernel::compile("y(i) = bits(x(i))", &options.clone().dtype("x", DType::I32)).unwrap();
+        let x: Tensor<i32> = Tensor::from(vec![7, 8, -1]);
+        let y: Vec<i64> = kernel.call(&[("x", &x)]).unwrap();
+        assert_eq!(y, [3, 1, 64]);
+        let error = Kernel::compile("y(i) = bits(x(i))", &options).unwrap_err();
+        assert!(error.to_string().contains("it takes i64"), "{error}");
+    }
+
+    #[test]
+    fn functions_keep_their_names_and_are_not_shipped() {
+        let [longer, _] = functions();
+        let options = Options::new().operator(&longer).unwrap();
+        let kernel = Kernel::compile("y(i) = longer(x(i), z(i))", &options).unwrap();
+        assert!(kernel.ship("k", Shape::Source).unwrap_err().to_string().contains("a function of this process"));
+        // The text names it.
+        let again = Kernel::compile("op longer(a, b) = extern\ny(i) = longer(x(i), 4)", &Options::new()).unwrap();
+        let y: Vec<f64> = again.call(&[("x", &[3.0, 0.0])]).unwrap();
+        assert_eq!(y, [5.0, 4.0]);
+        let unknown = Kernel::compile("op shorter(a, b) = extern; y(i) = shorter(x(i), 4)", &Options::new()).unwrap_err();
+        assert_eq!(unknown.code(), Some("E0624"));
+    }
+}

@@ -63,7 +63,7 @@ impl Brackets {
         source: &str,
         compared: Expr,
         span: Span,
-        words: &Vec<&str>,
+        words: &[&str],
     ) -> Result<(String, Vec<String>), Error> {
         let ExprKind::Binary(op, left, right) = compared.kind else { return Err(Mistake::Bracket { span }.into()) };
         let text = without_blanks(&source[span.range()]);

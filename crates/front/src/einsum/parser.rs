@@ -473,7 +473,7 @@ impl<'a> Parser<'a> {
         let compared = self.expression()?;
         let span = start.to(self.close("]", "`]`")?);
         let words = self.tokens.iter().filter(|token| token.kind == TokenKind::Word);
-        let words = words.map(|token| &self.source[token.span.range()]).collect();
+        let words: Vec<&str> = words.map(|token| &self.source[token.span.range()]).collect();
         let (name, vars) = self.brackets.access(self.source, compared, span, &words)?;
         let args = vars.into_iter().map(|var| Expr { kind: ExprKind::Name(var), span, height: 1 }).collect();
         node(ExprKind::Apply { name: Name { text: name, span }, args, callee: Callee::Tensor }, span, 1)
