@@ -57,26 +57,41 @@ pub(super) fn statement(mut nest: Nest, span: Span) -> Result<Statement, Mistake
     Ok(Statement { name, indices, lhs_span, op: AssignOp::Set, rhs, span, nest: Some(Box::new(nest)) })
 }
 
-/// The tensors that a producer fills and its consumer, or another producer, reads.
+/// The tensors that a producer fills and its consumer, or another producer, reads. One that is assigned outside of producers as well and that
+/// nothing reads is the result, which is combined with at several places.
 fn workspaces(body: &Stmt) -> Vec<String> {
-    fn filled(stmt: &Stmt, inside: bool, found: &mut Vec<String>) {
+    #[derive(Default)]
+    struct Found {
+        inside: Vec<String>,
+        outside: IndexSet<String>,
+        read: IndexSet<String>,
+    }
+    fn filled(stmt: &Stmt, is_inside: bool, found: &mut Found) {
         match stmt {
             Stmt::Assign(statement) => {
-                if inside && !found.contains(&statement.name.text) {
-                    found.push(statement.name.text.clone());
+                let name = &statement.name.text;
+                if !is_inside {
+                    found.outside.insert(name.clone());
+                } else if !found.inside.contains(name) {
+                    found.inside.push(name.clone());
                 }
+                visit(&statement.rhs, &mut |name, _| {
+                    found.read.insert(name.to_string());
+                });
             }
-            Stmt::Forall { body, .. } => filled(body, inside, found),
+            Stmt::Forall { body, .. } => filled(body, is_inside, found),
             Stmt::Where { consumer, producer } => {
                 filled(producer, true, found);
-                filled(consumer, inside, found);
+                filled(consumer, is_inside, found);
             }
-            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| filled(stmt, inside, found)),
+            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| filled(stmt, is_inside, found)),
         }
     }
-    let mut found = Vec::new();
+    let mut found = Found::default();
     filled(body, false, &mut found);
-    found
+    let Found { mut inside, outside, read } = found;
+    inside.retain(|name| read.contains(name) || !outside.contains(name));
+    inside
 }
 
 /// The values that a tensor has been assigned so far.
@@ -118,7 +133,7 @@ impl Evaluation<'_> {
                 let mut inside = Vec::new();
                 assigned(producer, &mut inside);
                 // It starts empty every time.
-                for name in inside {
+                for name in inside.into_iter().filter(|name| self.nest.fills(name)) {
                     self.values.swap_remove(name);
                 }
                 self.run(producer, self.loops.len())?;
@@ -143,6 +158,8 @@ impl Evaluation<'_> {
     fn assign(&mut self, statement: &Statement, outside: usize) -> Result<(), Mistake> {
         let provenance = &self.nest.provenance;
         let name = &statement.name.text;
+        // The result lives outside of all loops, wherever it is combined with.
+        let outside = if self.nest.fills(name) { outside } else { 0 };
         let carried = self.carried(statement)?;
         let lhs = self.indices(&statement.indices)?;
         let value = self.expr(&statement.rhs)?;
