@@ -42,6 +42,8 @@ pub struct Reading {
     pub body: Vec<Action>,
     /// The lists that are indices, by the numbers of the tensors that stand for them.
     pub lists: BTreeMap<usize, Vec<u64>>,
+    /// The relations in brackets: the name of the tensor that stands for each, its variables, and the two sides.
+    pub relations: Vec<(String, Vec<VarId>, [Index; 2])>,
 }
 
 /// The facts that are known of a tensor.
@@ -451,7 +453,7 @@ impl Reader<'_> {
 
     fn element(&mut self, name: &str, indices: &[Expr]) -> Result<Value, String> {
         if let Some(bracket) = self.ast.brackets.get(name) {
-            return self.relation(bracket, indices);
+            return self.relation(name, bracket, indices);
         }
         let tensor = self.tensor(name, indices.len());
         let indices = self.indices(indices)?;
@@ -462,11 +464,12 @@ impl Reader<'_> {
     }
 
     /// A relation in brackets, of these variables.
-    fn relation(&mut self, bracket: &Bracket, vars: &[Expr]) -> Result<Value, String> {
+    fn relation(&mut self, name: &str, bracket: &Bracket, vars: &[Expr]) -> Result<Value, String> {
         let to = self.vars(vars)?;
         let from: Vec<VarId> = bracket.vars.iter().map(|name| self.var(name)).collect();
-        let renamed = |var: VarId| from.iter().position(|own| *own == var).map_or(var, |place| to[place]);
+        let renamed = |var: VarId| from.iter().position(|own| *own == var).and_then(|place| to.get(place).copied()).unwrap_or(var);
         let sides = [self.index(&bracket.left)?.renamed(&renamed), self.index(&bracket.right)?.renamed(&renamed)];
+        self.reading.relations.push((name.to_string(), to, sides.clone()));
         let node = Node::Related(bracket.op.function(), Box::new(sides));
         Ok(Value::Typed(cast(Term { node, dtype: DType::Pattern }, DType::Bool), DType::Pattern))
     }

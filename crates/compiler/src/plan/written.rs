@@ -166,20 +166,14 @@ impl Written {
 
     /// Reads operands that the loops cannot walk through from tensors in another format.
     fn convert_operands(&mut self) -> Result<(), Diagnostic> {
-        let mut discordant: Vec<(AccessKey, Format)> = Vec::new();
-        for (assign, order) in given::known_orders(&self.kernel) {
-            for (key, format) in storage::discordant(&self.kernel, &assign.lhs, &assign.rhs, &order) {
-                if !discordant.iter().any(|(known, _)| *known == key) {
-                    discordant.push((key, format));
-                }
+        // What is computed has its levels in the order of the loops, which the others are looked at with.
+        for (key, format) in self.discordant() {
+            if self.kernel.tensors[key.tensor].is_in_any_order() {
+                self.kernel.tensors[key.tensor].format = format;
             }
         }
-        for (key, format) in discordant {
+        for (key, format) in self.discordant() {
             let info = &self.kernel.tensors[key.tensor];
-            if info.is_in_any_order() {
-                self.kernel.tensors[key.tensor].format = format;
-                continue;
-            }
             let is_given = matches!(info.role, Role::Input | Role::Indicator);
             if given::is_positioned(&self.kernel, key.tensor, &key.vars) || !is_given {
                 return Err(self.contradicted(key.tensor));
@@ -188,6 +182,19 @@ impl Written {
             read_converted(&mut self.kernel, &key, &format, why, &mut self.conversions, &mut self.notes);
         }
         Ok(())
+    }
+
+    /// The operands that the loops cannot walk through as they are, each with a format in which they can.
+    fn discordant(&self) -> Vec<(AccessKey, Format)> {
+        let mut found: Vec<(AccessKey, Format)> = Vec::new();
+        for (assign, order) in given::known_orders(&self.kernel) {
+            for (key, format) in storage::discordant(&self.kernel, &assign.lhs, &assign.rhs, &order) {
+                if !found.iter().any(|(known, _)| *known == key) {
+                    found.push((key, format));
+                }
+            }
+        }
+        found
     }
 
     fn contradicted(&self, tensor: TensorId) -> Diagnostic {

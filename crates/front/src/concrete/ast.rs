@@ -25,6 +25,8 @@ pub struct Nest {
     pub(crate) workspaces: Vec<String>,
     /// The relations in brackets, by the names of their tensors.
     pub(crate) brackets: IndexMap<String, Bracket>,
+    /// The target that is assigned by sums in brackets, each of which has to tell its terms.
+    pub(crate) placed: Option<Span>,
     /// The operation that combines values into the result.
     pub(crate) monoid: Option<Monoid>,
 }

@@ -87,6 +87,14 @@ impl Line {
             }
             all.fills.entry(name()).or_insert(line.fill.unwrap_or(Scalar::zero(line.dtype)));
         }
+        // A relation's line says how far its variables run.
+        let is_relation = |line: &&Line| line.role == LineRole::Indicator && ast.brackets.contains_key(&line.name);
+        for line in ast.lines.iter().filter(is_relation) {
+            let dims = line.dims.clone().filter(|dims| Some(dims.len()) == ast.brackets.get(&line.name).map(|own| own.vars.len()));
+            if let Some(dims) = dims {
+                all.dims.entry(line.name.clone()).or_insert(dims);
+            }
+        }
         all
     }
 }

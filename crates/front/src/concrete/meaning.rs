@@ -31,7 +31,7 @@ const MAX_SIZE: usize = 20_000;
 pub(super) fn statement(mut nest: Nest, span: Span) -> Result<Statement, Mistake> {
     nest.workspaces = workspaces(&nest.body);
     let mut meaning =
-        Evaluation { nest: &nest, loops: Vec::new(), values: IndexMap::new(), read: IndexSet::new(), size: 0 };
+        Evaluation { nest: &nest, loops: Vec::new(), values: IndexMap::new(), read: IndexSet::new(), size: 0, placed: None };
     meaning.run(&nest.body, 0)?;
     if let Some(name) = nest.workspaces.iter().find(|name| !meaning.read.contains(*name)) {
         return Err(Mistake::NotRead { span, name: name.clone() });
@@ -51,7 +51,9 @@ pub(super) fn statement(mut nest: Nest, span: Span) -> Result<Statement, Mistake
     if value.rhs.height > MAX_HEIGHT {
         return Err(Mistake::TooLong { span });
     }
+    let placed = meaning.placed;
     nest.monoid = value.monoid;
+    nest.placed = placed;
     let name = Name { text: result.clone(), span: value.lhs_span };
     let Value { indices, lhs_span, rhs, .. } = value;
     Ok(Statement { name, indices, lhs_span, op: AssignOp::Set, rhs, span, nest: Some(Box::new(nest)) })
@@ -114,6 +116,8 @@ struct Evaluation<'a> {
     read: IndexSet<String>,
     /// The operands that were written out so far.
     size: usize,
+    /// The target that is assigned by sums, each of which has to tell its terms.
+    placed: Option<Span>,
 }
 
 impl Evaluation<'_> {
@@ -195,6 +199,11 @@ impl Evaluation<'_> {
             AssignOp::Set if self.are_told(&statement.rhs, &reduced, &told) => {
                 reduction(Monoid::SUM, &names, value, statement.span)
             }
+            // Sizes tell whether it has, as the digits of a number tell it.
+            AssignOp::Set if self.may_be_told(statement, &reduced) => {
+                self.placed = Some(statement.lhs_span);
+                reduction(Monoid::SUM, &names, value, statement.span)
+            }
             AssignOp::Set => {
                 let var = self.nest.name(reduced[0]).to_string();
                 return Err(Mistake::Overwritten { span: statement.span, name: name.clone(), var });
@@ -229,6 +238,18 @@ impl Evaluation<'_> {
                 None => return open.is_empty(),
             }
         }
+    }
+
+    /// True if each of some variables is a term of a sum in brackets that an index of the target is, which is the result.
+    fn may_be_told(&self, statement: &Statement, reduced: &[VarId]) -> bool {
+        let indices: Vec<&str> = statement.indices.iter().map(index_name).collect();
+        let relations = factors(&statement.rhs, &self.nest.brackets);
+        let sums = relations.iter().filter(|(bracket, args)| {
+            let is_index = args.last().is_some_and(|last| indices.contains(&index_name(last)));
+            is_index && bracket.relation().is_ok_and(|relation| relation.is_equation())
+        });
+        let terms: Vec<&str> = sums.flat_map(|(_, args)| args.iter().map(index_name)).collect();
+        !self.nest.fills(&statement.name.text) && reduced.iter().all(|var| terms.contains(&self.nest.name(*var)))
     }
 
     /// The variables of accesses that a loop derives from: of a loop that producer and consumer share, those of both.

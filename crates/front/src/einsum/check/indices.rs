@@ -63,6 +63,11 @@ pub(crate) enum Relation {
 }
 
 impl Relation {
+    /// True if it is that a variable is a sum of others.
+    pub(crate) fn is_equation(&self) -> bool {
+        matches!(self, Relation::Equation(_))
+    }
+
     /// True if it tells the coordinate of a dimension, of so many, by those of the others.
     pub(crate) fn tells(&self, dimension: usize, order: usize) -> bool {
         match self {

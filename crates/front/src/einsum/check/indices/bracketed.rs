@@ -8,11 +8,12 @@
 //! forall(i, forall(e, forall(d, y(i) += [d == e + 1] * ([e == p(i)] * x(d)))))       e: whatever `p` holds
 //! ```
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use lacunar_notation::gather::room_for;
 use lacunar_notation::{AssignOp, Gather};
 
-use super::{Expansion, Indicators, Made, Relation};
+use super::replaced::Replaced;
+use super::{Affine, Expansion, Indicators, Made, Relation};
 use crate::einsum::Bracket;
 use crate::einsum::ast::{Ast, Expr, ExprKind, Statement};
 use crate::einsum::check::names::{Meaning, meaning, variable};
@@ -41,6 +42,19 @@ impl Expansion<'_> {
                 Some(_) => 0,
             };
             of_tensors.extend(&vars[..known]);
+        }
+        if let Some(span) = statement.nest.as_ref().and_then(|nest| nest.placed) {
+            let forms = target.iter().map(|index| {
+                let tied = accesses.iter().find_map(|(name, vars)| {
+                    let sum = self.indicators.get(*name)?.relation.sum()?;
+                    let terms = vars.iter().map(|var| (*var).to_string()).zip(sum.factors.iter().copied());
+                    (vars.last() == Some(index)).then(|| terms.take(vars.len() - 1).collect())
+                });
+                let terms = tied.unwrap_or_else(|| IndexMap::from([((*index).to_string(), 1)]));
+                (None, Affine { terms, constant: 0 })
+            });
+            let forms = forms.collect();
+            self.replaced.push(Replaced { span, forms });
         }
         for (name, vars) in &accesses {
             let Some(&last) = vars.last() else { continue };
