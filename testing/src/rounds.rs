@@ -48,7 +48,8 @@ fn make_up(sketch: &mut Sketch, rng: &mut Rng) {
         let count = all.values.len();
         fitting(all, &tensor.format).values.len() == count
     };
-    let is_small = |tensor: &Operand| tensor.dims.iter().try_fold(1u64, |all, size| all.checked_mul(*size)) <= Some(MOST_MADE);
+    let is_small =
+        |tensor: &Operand| tensor.dims.iter().try_fold(1u64, |all, size| all.checked_mul(*size)) <= Some(MOST_MADE);
     let may_be = |(place, tensor): &(usize, &Operand)| {
         let is_plain = tensor.given && tensor.below.is_none() && tensor.structure.is_none() && !is_result(*place);
         is_plain && is_small(tensor) && holds_all(tensor)

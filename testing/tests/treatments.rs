@@ -155,8 +155,7 @@ fn notation(instance: &Instance, _: &Suite) -> Result<(), String> {
 
 /// True for loops that walk through stored dimensions, which have no text that is read: what they recover is not said in it.
 fn is_stored(kernel: &Loops) -> bool {
-    !kernel.stored.recovered.is_empty()
-        || kernel.tensors.iter().any(|(_, tensor)| tensor.view.is_some())
+    !kernel.stored.recovered.is_empty() || kernel.tensors.iter().any(|(_, tensor)| tensor.view.is_some())
 }
 
 fn concrete(instance: &Instance, _: &Suite) -> Result<(), String> {
@@ -326,9 +325,7 @@ fn reads_back(instance: &Instance, first: &Kernel) -> Result<(), String> {
     let printed = first.schedule().text().to_string();
     match compiled(instance, &instance.source, std::slice::from_ref(&printed)) {
         Ok(again) => same(instance, &format!("its schedule `{printed}`, given, makes"), first, &again),
-        Err(Error::Schedule { diagnostics, .. })
-            if diagnostics.iter().all(|found| found.code == UNKNOWN_NAME) =>
-        {
+        Err(Error::Schedule { diagnostics, .. }) if diagnostics.iter().all(|found| found.code == UNKNOWN_NAME) => {
             Ok(())
         }
         Err(error) => Err(format!("{}: its schedule `{printed}` is refused: {}", instance.id, error.render(false))),

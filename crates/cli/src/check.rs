@@ -112,7 +112,10 @@ pub fn check(
             "a program that repeats, exchanges or reads is checked by the dense oracle alone",
         )
         .hint(match why {
-            Refusal::Large => "leave `--check` away, or take smaller tensors or fewer rounds: this run is too large for it".to_string(),
+            Refusal::Large => {
+                "leave `--check` away, or take smaller tensors or fewer rounds: this run is too large for it"
+                    .to_string()
+            }
             Refusal::Said(why) => format!("leave `--check` away: {why}, which the oracle does not know"),
         });
         return Err(Failure::plain(diagnostic));

@@ -36,9 +36,8 @@ impl Patterns {
     /// The patterns that the statements of a program have.
     fn of(program: &Program) -> Patterns {
         let accesses = program.statements.iter().flat_map(|statement| statement.rhs.accesses());
-        let made = |access: &Access| {
-            Some((program.tensors[access.tensor].indicator.as_deref()?.clone(), access.clone()))
-        };
+        let made =
+            |access: &Access| Some((program.tensors[access.tensor].indicator.as_deref()?.clone(), access.clone()));
         Patterns { made: accesses.filter_map(made).collect() }
     }
 

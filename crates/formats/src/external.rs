@@ -55,7 +55,8 @@ impl Signature {
 
     /// True if functions can have these types.
     pub fn is_possible(self) -> bool {
-        matches!(self.operands, 1 | 2) && [self.operand, self.result].iter().all(|dtype| Signature::TYPES.contains(dtype))
+        matches!(self.operands, 1 | 2)
+            && [self.operand, self.result].iter().all(|dtype| Signature::TYPES.contains(dtype))
     }
 }
 

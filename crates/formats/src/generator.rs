@@ -94,6 +94,9 @@ impl std::error::Error for GeneratorError {}
 impl fmt::Display for GeneratorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let GeneratorError { text } = self;
-        write!(f, "`{text}` is not a generator; there are rand, ones, arange, sparse(P) with P from 0 to 1, and uniform(N)")
+        write!(
+            f,
+            "`{text}` is not a generator; there are rand, ones, arange, sparse(P) with P from 0 to 1, and uniform(N)"
+        )
     }
 }

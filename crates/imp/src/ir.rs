@@ -101,8 +101,8 @@
 //! ```
 
 use lacunar_base::{Arena, Handle, UniqueArena};
-use lacunar_formats::{DType, External};
 pub use lacunar_formats::Scalar as Const;
+use lacunar_formats::{DType, External};
 
 pub use crate::ops::{BinaryOp, CompareOp, UnaryOp, WordOp};
 

@@ -237,8 +237,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     structure::settle(&mut program);
     let completed = unique.into_iter().filter(|id| !program.tensors[*id].is_unique).collect();
     infer_fills(&mut program);
-    let schedules: Vec<Schedule> =
-        schedules.into_iter().map(|schedule| with_patterns(&program, schedule)).collect();
+    let schedules: Vec<Schedule> = schedules.into_iter().map(|schedule| with_patterns(&program, schedule)).collect();
     program.verify().map_err(|what| fault(Diagnostic::internal(format!("the program is not well-formed: {what}"))))?;
     if options.phase != Phase::Fused && !program.is_sequence() {
         return Err(Error::Argument(

@@ -478,7 +478,8 @@ mod tests {
         let again = Kernel::compile("op longer(a, b) = extern\ny(i) = longer(x(i), 4)", &Options::new()).unwrap();
         let y: Vec<f64> = again.call(&[("x", &[3.0, 0.0])]).unwrap();
         assert_eq!(y, [5.0, 4.0]);
-        let unknown = Kernel::compile("op shorter(a, b) = extern; y(i) = shorter(x(i), 4)", &Options::new()).unwrap_err();
+        let unknown =
+            Kernel::compile("op shorter(a, b) = extern; y(i) = shorter(x(i), 4)", &Options::new()).unwrap_err();
         assert_eq!(unknown.code(), Some("E0624"));
     }
 }

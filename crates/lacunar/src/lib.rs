@@ -92,9 +92,9 @@ pub use lacunar_runtime::{
     AllocError, Batch, Buffer, Convert, Coo, Coordinates, Element, Lent, LentArray, Number, Route, StorageError,
     Tensor as DynTensor, Updated, Values, Walk,
 };
+pub use launch::ExternalFunction;
 pub use machine::machine;
 pub use operand::{Destination, FromResult, Operand, TensorView};
-pub use launch::ExternalFunction;
 pub use operator::{Operator, Traced};
 pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};

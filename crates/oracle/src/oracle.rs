@@ -201,7 +201,9 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
         }
         stored.push(match question.given.get(&tensor.name) {
             Some(entries) => Some(Lookup::new(&filled(entries, tensor).stored_in(format)?)?),
-            None if !tensor.result && !made.contains(&TensorId::from_index(number)) => return Err(format!("input `{}` has no values", tensor.name)),
+            None if !tensor.result && !made.contains(&TensorId::from_index(number)) => {
+                return Err(format!("input `{}` has no values", tensor.name));
+            }
             None => None,
         });
     }

@@ -467,7 +467,9 @@ impl Reader<'_> {
     fn relation(&mut self, name: &str, bracket: &Bracket, vars: &[Expr]) -> Result<Value, String> {
         let to = self.vars(vars)?;
         let from: Vec<VarId> = bracket.vars.iter().map(|name| self.var(name)).collect();
-        let renamed = |var: VarId| from.iter().position(|own| *own == var).and_then(|place| to.get(place).copied()).unwrap_or(var);
+        let renamed = |var: VarId| {
+            from.iter().position(|own| *own == var).and_then(|place| to.get(place).copied()).unwrap_or(var)
+        };
         let sides = [self.index(&bracket.left)?.renamed(&renamed), self.index(&bracket.right)?.renamed(&renamed)];
         self.reading.relations.push((name.to_string(), to, sides.clone()));
         let node = Node::Related(bracket.op.function(), Box::new(sides));

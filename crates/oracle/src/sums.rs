@@ -132,9 +132,10 @@ impl Index {
     /// The same with other variables.
     pub fn renamed(self, to: &impl Fn(VarId) -> VarId) -> Index {
         let terms = self.terms.into_iter().map(|(var, factor)| (to(var), factor)).collect();
-        let elements = self.elements.into_iter().map(|(of, at, factor)| {
-            (of, at.into_iter().map(|index| index.renamed(to)).collect(), factor)
-        });
+        let elements = self
+            .elements
+            .into_iter()
+            .map(|(of, at, factor)| (of, at.into_iter().map(|index| index.renamed(to)).collect(), factor));
         Index { terms, elements: elements.collect(), ..self }
     }
 

@@ -66,7 +66,8 @@ impl Tensor {
     /// # Errors
     /// The format has another order, sizes overflow, the fill value is of another type, or memory is refused.
     pub fn constant(dims: Vec<u64>, format: &Format, value: Scalar, fill: Scalar) -> Result<Tensor, StorageError> {
-        let count = usize::try_from(positions(1, &dims)?).map_err(|_| StorageError::overflow("the number of values"))?;
+        let count =
+            usize::try_from(positions(1, &dims)?).map_err(|_| StorageError::overflow("the number of values"))?;
         let values = with_element!(value.ty, T => {
             let mut values = Array::<T>::zeroed(count)?;
             values.fill(element_of::<T>(value));

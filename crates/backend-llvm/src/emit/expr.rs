@@ -65,7 +65,8 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             Expr::Cast(to, a) => self.cast(self.source.type_of(a), to, self.known(a)?),
             Expr::Extern(function, a, b) => {
-                let operands = std::iter::once(a).chain(b).map(|operand| self.known(operand)).collect::<Result<Vec<_>, _>>()?;
+                let operands =
+                    std::iter::once(a).chain(b).map(|operand| self.known(operand)).collect::<Result<Vec<_>, _>>()?;
                 self.external(function, &operands)
             }
             Expr::Word(op, word, place) => {

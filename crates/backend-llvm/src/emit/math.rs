@@ -112,7 +112,8 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let Signature { operand, result, .. } = external.signature();
                 let operand = BasicMetadataTypeEnum::from(value::register_type(self.context, operand));
                 let result = value::register_type(self.context, result);
-                let function = self.module.add_function(&symbol, result.fn_type(&vec![operand; operands.len()], false), None);
+                let function =
+                    self.module.add_function(&symbol, result.fn_type(&vec![operand; operands.len()], false), None);
                 for (attribute, value) in [("nounwind", 0), ("willreturn", 0), ("memory", 0)] {
                     let kind = Attribute::get_named_enum_kind_id(attribute);
                     function.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, value));

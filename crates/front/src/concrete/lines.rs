@@ -90,7 +90,10 @@ impl Line {
         // A relation's line says how far its variables run.
         let is_relation = |line: &&Line| line.role == LineRole::Indicator && ast.brackets.contains_key(&line.name);
         for line in ast.lines.iter().filter(is_relation) {
-            let dims = line.dims.clone().filter(|dims| Some(dims.len()) == ast.brackets.get(&line.name).map(|own| own.vars.len()));
+            let dims = line
+                .dims
+                .clone()
+                .filter(|dims| Some(dims.len()) == ast.brackets.get(&line.name).map(|own| own.vars.len()));
             if let Some(dims) = dims {
                 all.dims.entry(line.name.clone()).or_insert(dims);
             }

@@ -30,8 +30,14 @@ const MAX_SIZE: usize = 20_000;
 /// The statement that a nest means, with the nest.
 pub(super) fn statement(mut nest: Nest, span: Span) -> Result<Statement, Mistake> {
     nest.workspaces = workspaces(&nest.body);
-    let mut meaning =
-        Evaluation { nest: &nest, loops: Vec::new(), values: IndexMap::new(), read: IndexSet::new(), size: 0, placed: None };
+    let mut meaning = Evaluation {
+        nest: &nest,
+        loops: Vec::new(),
+        values: IndexMap::new(),
+        read: IndexSet::new(),
+        size: 0,
+        placed: None,
+    };
     meaning.run(&nest.body, 0)?;
     if let Some(name) = nest.workspaces.iter().find(|name| !meaning.read.contains(*name)) {
         return Err(Mistake::NotRead { span, name: name.clone() });

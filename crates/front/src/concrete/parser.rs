@@ -77,7 +77,17 @@ fn nest(reader: &mut Reader<'_, '_>, column: usize) -> Result<Nest, Error> {
     relations.extend(reader.lines_of_relations()?);
     let (vars, provenance) = vars::number(&body, &relations)?;
     let brackets = reader.parser.brackets.found.clone();
-    Ok(Nest { body, relations, is_inserted, vars, provenance, workspaces: Vec::new(), brackets, placed: None, monoid: None })
+    Ok(Nest {
+        body,
+        relations,
+        is_inserted,
+        vars,
+        provenance,
+        workspaces: Vec::new(),
+        brackets,
+        placed: None,
+        monoid: None,
+    })
 }
 
 struct Reader<'p, 'a> {

@@ -14,8 +14,8 @@ mod generate;
 mod scalar;
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::{DType, FormatError, FormatSpec};
 pub use lacunar_formats::Generator;
+use lacunar_formats::{DType, FormatError, FormatSpec};
 
 use crate::words;
 use error::Error;

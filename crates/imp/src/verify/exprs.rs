@@ -36,10 +36,12 @@ pub(super) fn check(function: &Function) -> Result<(), VerifyError> {
             Expr::Select(condition, a, b) if ty(condition) == DType::Bool && ty(a) == ty(b) => ty(a),
             Expr::Cast(to, _) if to.size() > 0 => to,
             Expr::Word(op, word, place) if op.accepts(ty(word)) && ty(place) == DType::I64 => op.result_type(),
-            Expr::Extern(function, a, b) if {
-                let Signature { operand, operands, .. } = function.signature();
-                operands == 1 + usize::from(b.is_some()) && [Some(a), b].iter().flatten().all(|id| ty(*id) == operand)
-            } =>
+            Expr::Extern(function, a, b)
+                if {
+                    let Signature { operand, operands, .. } = function.signature();
+                    operands == 1 + usize::from(b.is_some())
+                        && [Some(a), b].iter().flatten().all(|id| ty(*id) == operand)
+                } =>
             {
                 function.signature().result
             }

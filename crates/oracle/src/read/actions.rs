@@ -57,7 +57,9 @@ impl Action {
                     found.insert(*tensor);
                 }
                 Action::For { body, .. } | Action::While(_, body) => found.extend(Action::made(body)),
-                Action::If(_, then, otherwise) => found.extend([then, otherwise].into_iter().flat_map(|body| Action::made(body))),
+                Action::If(_, then, otherwise) => {
+                    found.extend([then, otherwise].into_iter().flat_map(|body| Action::made(body)))
+                }
                 Action::Assign(_) | Action::Swap(..) => {}
             }
         }

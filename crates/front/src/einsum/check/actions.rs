@@ -118,11 +118,7 @@ impl Checker<'_> {
             }
             ActionKind::Random { tensor, kind, seed } => {
                 let tensor = self.changed(tensor)?;
-                let own = Expr {
-                    kind: ExprKind::Number(Number::Int(self.made)),
-                    span: action.span,
-                    height: 1,
-                };
+                let own = Expr { kind: ExprKind::Number(Number::Int(self.made)), span: action.span, height: 1 };
                 self.made += 1;
                 let seed = self.end(seed.as_ref().unwrap_or(&own))?;
                 Action::Random { tensor, kind: *kind, seed }

@@ -24,9 +24,7 @@ mod replaced;
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_notation::gather::{is_distinct, room_for};
-use lacunar_notation::{
-    AssignOp, Border, Equation, Function, Gather, Indicator, Inequality, Monoid, Source, UnaryFn,
-};
+use lacunar_notation::{AssignOp, Border, Equation, Function, Gather, Indicator, Inequality, Monoid, Source, UnaryFn};
 
 use super::super::affine::{Affine, affine};
 use super::super::ast::{Ast, BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Name, Statement};

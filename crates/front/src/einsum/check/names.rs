@@ -529,7 +529,8 @@ impl<'a> Resolver<'a> {
                 );
                 let is_counted = |(tensor, vars, _): &&(usize, Vec<usize>, Span)| {
                     let is_count = self.names.tensors.get_index(*tensor).is_some_and(|(own, _)| own == COUNT);
-                    is_count && vars.iter().any(|var| self.names.vars.get_index(*var).is_some_and(|(own, _)| own == name))
+                    is_count
+                        && vars.iter().any(|var| self.names.vars.get_index(*var).is_some_and(|(own, _)| own == name))
                 };
                 if let Some((_, _, span)) = self.names.accesses.iter().find(is_counted) {
                     self.errors.push(ActionMistake::Count { span: *span }.into());

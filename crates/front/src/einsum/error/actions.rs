@@ -55,15 +55,19 @@ impl ActionMistake {
                     .label(span, "the structure is compared when the tensor is given")
                     .hint("leave the structure away")
             }
-            ActionMistake::Generator { span, word } => {
-                Diagnostic::error("E0622", "this is no kind of made-up tensor")
-                    .label(span, "not a kind, or with another argument")
-                    .note("kinds: rand, ones, arange, sparse(DENSITY), uniform(ENTRIES PER ROW)")
-                    .hint(words::did_you_mean(&word, Generator::WORDS, "write, for example, `random A sparse(0.01) seed 7`"))
+            ActionMistake::Generator { span, word } => Diagnostic::error("E0622", "this is no kind of made-up tensor")
+                .label(span, "not a kind, or with another argument")
+                .note("kinds: rand, ones, arange, sparse(DENSITY), uniform(ENTRIES PER ROW)")
+                .hint(words::did_you_mean(
+                    &word,
+                    Generator::WORDS,
+                    "write, for example, `random A sparse(0.01) seed 7`",
+                )),
+            ActionMistake::Count { span } => {
+                Diagnostic::error("E0623", "`nnz` counts entries between statements alone")
+                    .label(span, "in a statement")
+                    .hint("ask it in a condition, a range or `fill`, as in `fill n nnz(A)`, and read `n` here")
             }
-            ActionMistake::Count { span } => Diagnostic::error("E0623", "`nnz` counts entries between statements alone")
-                .label(span, "in a statement")
-                .hint("ask it in a condition, a range or `fill`, as in `fill n nnz(A)`, and read `n` here"),
             ActionMistake::CountOf { span } => Diagnostic::error("E0623", "`nnz` takes the name of a tensor")
                 .label(span, "of another form")
                 .hint("write `nnz(A)`, without indices"),

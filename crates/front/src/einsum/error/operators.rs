@@ -41,7 +41,11 @@ pub(crate) enum OperatorMistake {
     TooLarge {
         span: Span,
     },
-    NoExternal { span: Span, name: String, count: usize },
+    NoExternal {
+        span: Span,
+        name: String,
+        count: usize,
+    },
     NoBody {
         span: Span,
     },

@@ -52,8 +52,15 @@ impl Parser<'_> {
         self.open();
         let params = self.names(")")?;
         self.close(")", "`,` or `)`")?;
-        let mut written =
-            Written { name, params, body: None, external: None, regions: Vec::new(), values: Vec::new(), flags: Vec::new() };
+        let mut written = Written {
+            name,
+            params,
+            body: None,
+            external: None,
+            regions: Vec::new(),
+            values: Vec::new(),
+            flags: Vec::new(),
+        };
         if self.take_sign(&["="]).is_some() {
             self.skip_newlines();
             let next = self.peek();

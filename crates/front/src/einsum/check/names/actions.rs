@@ -182,7 +182,8 @@ impl<'a> Resolver<'a> {
         for (name, span) in named {
             if !self.names.tensors.contains_key(name) {
                 let tensors = self.names.tensors.keys().map(String::as_str);
-                let otherwise = format!("no statement tells its dimensions: declare their sizes, for example `-d {name}:100,100`");
+                let otherwise =
+                    format!("no statement tells its dimensions: declare their sizes, for example `-d {name}:100,100`");
                 let hint = words::did_you_mean(name, tensors, otherwise);
                 self.errors.push(ActionMistake::NoTensor { name: name.to_string(), span, hint }.into());
             }
@@ -232,7 +233,8 @@ impl Resolver<'_> {
                     _ => None,
                 });
                 let order = declared(name);
-                let order = order.or_else(|| others.into_iter().find_map(|other| Some(self.names.tensors.get(other)?.order)));
+                let order =
+                    order.or_else(|| others.into_iter().find_map(|other| Some(self.names.tensors.get(other)?.order)));
                 let Some(order) = order else { continue };
                 let is_given = self.read_first.contains(name);
                 let entry = Entry { is_given, ..Entry::new(order, span, Role::Input) };
