@@ -286,7 +286,8 @@ impl Expansion<'_> {
                 ExprKind::Apply { name, args, callee: Callee::Named }
             }
             ExprKind::Neg(a) => ExprKind::Neg(Box::new(self.confined(*a, indicator, op))),
-            ExprKind::Binary(sign @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
+            // A number beside a value has the value's type, which it would lose beside an indicator.
+            ExprKind::Binary(sign @ (BinaryOp::Add | BinaryOp::Sub), a, b) if !is_number(&a) && !is_number(&b) => {
                 let (a, b) = (self.confined(*a, indicator, op), self.confined(*b, indicator, op));
                 ExprKind::Binary(sign, Box::new(a), Box::new(b))
             }
@@ -519,6 +520,16 @@ impl Expansion<'_> {
 /// True for the name of the function that says what a result stores.
 fn is_prune(name: &str) -> bool {
     Function::parse(name) == Some(Function::Unary(UnaryFn::Prune))
+}
+
+/// True for a constant, which has no type of its own.
+fn is_number(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Number(_) => true,
+        ExprKind::Neg(a) => is_number(a),
+        ExprKind::Binary(_, a, b) => is_number(a) && is_number(b),
+        _ => false,
+    }
 }
 
 /// True if an index has an element of a tensor or list in it, or in its border.
