@@ -34,7 +34,9 @@ pub(super) fn condition(
     match consumer {
         // A phase that finds the pattern alone computes no values.
         _ if cx.options.phase == Phase::Assemble => Ok(None),
-        Stmt::Assign(assign) if cx.kernel.tensors[workspace].order() == 0 && !is_asked(cx, assign, workspace, scope) => {
+        Stmt::Assign(assign)
+            if cx.kernel.tensors[workspace].order() == 0 && !is_asked(cx, assign, workspace, scope) =>
+        {
             of_expr(cx, &assign.rhs, workspace, scope)
         }
         _ => Ok(None),
