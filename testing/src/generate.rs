@@ -179,8 +179,15 @@ impl Generator<'_> {
         };
         let vars = rng.usize(1..=5);
         let filled = rng.one_in(4);
-        let sketch =
-            Sketch { seed, sizes, tensors: Vec::new(), statements: Vec::new(), rounds: None, setup: Setup::default() };
+        let sketch = Sketch {
+            seed,
+            sizes,
+            tensors: Vec::new(),
+            statements: Vec::new(),
+            rounds: None,
+            made: Vec::new(),
+            setup: Setup::default(),
+        };
         Generator { rng, sketch, habit, vars, dtype, filled, operators: Vec::new() }
     }
 

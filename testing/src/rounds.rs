@@ -1,4 +1,4 @@
-//! Random programs that repeat: statements in a loop, and statements that read what they assign.
+//! Random programs that repeat: statements in a loop, statements that read what they assign, and tensors that the program makes up.
 //!
 //! ```text
 //! R0(i) = A(i,j) * x(j)      for round in 0 .. 2 {
@@ -13,7 +13,12 @@ use lacunar_base::random::Draw;
 use lacunar_formats::{DType, Scalar};
 use lacunar_notation::{BinaryFn, UnaryFn};
 
-use crate::sketch::{Sketch, Tree};
+use crate::data;
+use crate::entries::fitting;
+use crate::sketch::{Operand, Sketch, Tree};
+
+/// The most elements of a tensor that is made up.
+const MOST_MADE: u64 = 1 << 12;
 
 /// The program, or one that repeats it. It need not check.
 pub fn repeated(mut sketch: Sketch) -> Sketch {
@@ -29,7 +34,38 @@ pub fn repeated(mut sketch: Sketch) -> Sketch {
             rng.pick(&[BinaryFn::Add, BinaryFn::Sub, BinaryFn::Max]).unwrap_or(BinaryFn::Add),
         );
     }
+    if rng.percent(12) {
+        make_up(&mut sketch, &mut rng);
+    }
     sketch
+}
+
+/// Lets the program make up one of the tensors that are given, if its format holds all elements.
+fn make_up(sketch: &mut Sketch, rng: &mut Rng) {
+    let is_result = |place: usize| sketch.statements.iter().any(|statement| statement.result == place);
+    let holds_all = |tensor: &Operand| {
+        let all = data::entries(0, &tensor.dims, tensor.dtype.unwrap_or(DType::F64), 1.0, false);
+        let count = all.values.len();
+        fitting(all, &tensor.format).values.len() == count
+    };
+    let is_small =
+        |tensor: &Operand| tensor.dims.iter().try_fold(1u64, |all, size| all.checked_mul(*size)) <= Some(MOST_MADE);
+    let may_be = |(place, tensor): &(usize, &Operand)| {
+        let is_plain = tensor.given && tensor.below.is_none() && tensor.structure.is_none() && !is_result(*place);
+        is_plain && is_small(tensor) && holds_all(tensor)
+    };
+    let all: Vec<usize> = sketch.tensors.iter().enumerate().filter(may_be).map(|(place, _)| place).collect();
+    let Some(place) = rng.pick(&all) else { return };
+    let tensor = &mut sketch.tensors[place];
+    tensor.given = false;
+    let name = &tensor.name;
+    let action = match rng.u8(..4) {
+        0 => format!("fill {name} {}", ["0", "1.5", "-2", "3"][rng.usize(..4)]),
+        1 => format!("random {name}"),
+        2 => format!("random {name} uniform({}) seed {}", rng.u8(..3), rng.u8(..200)),
+        _ => format!("random {name} sparse(0.{}) seed {}", rng.u8(1..9), rng.u8(..200)),
+    };
+    sketch.made.push((place, action));
 }
 
 /// Lets a statement combine its value with the old one, which is given.

@@ -494,7 +494,7 @@ fn term(expr: &Expr) -> Term {
 /// The variables of all sums.
 fn summed(term: &Term, found: &mut Vec<VarId>) {
     match &term.node {
-        Node::Constant(_) | Node::Element(..) | Node::Index(_) | Node::Operand(_) => {}
+        Node::Constant(_) | Node::Element(..) | Node::Index(_) | Node::Related(..) | Node::Operand(_) => {}
         Node::Unary(_, a) | Node::Cast(a) => summed(a, found),
         Node::Binary(_, a, b) => {
             summed(a, found);

@@ -28,6 +28,8 @@ pub struct Sketch {
     pub statements: Vec<Statement>,
     /// How many rounds of a loop they are carried out in, if they are in one.
     pub rounds: Option<u8>,
+    /// The tensors that the program makes up before, by their places, each with the action that does.
+    pub made: Vec<(usize, String)>,
     /// How it is compiled and run.
     pub setup: Setup,
 }
@@ -242,6 +244,9 @@ impl Sketch {
         });
         let text = lines.collect::<Vec<_>>().join("\n");
         let declared: String = self.operators().iter().map(|used| format!("{}\n", used.declaration().text)).collect();
+        let used = self.used();
+        let made = self.made.iter().filter(|(place, _)| used.contains(place));
+        let declared = declared + &made.map(|(_, action)| format!("{action}\n")).collect::<String>();
         match self.rounds {
             Some(rounds) => format!("{declared}for round in 0 .. {rounds} {{\n{text}\n}}"),
             None => declared + &text,

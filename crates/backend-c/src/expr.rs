@@ -141,6 +141,11 @@ impl KernelPrinter<'_> {
                 let value = self.expr(a);
                 self.conversion(ty, self.facts.type_of(a), &value)
             }
+            Expr::Extern(function, a, b) => {
+                let helper = self.helpers.name(Helper::Extern(function));
+                let operands: Vec<Text> = std::iter::once(a).chain(b).map(|operand| self.expr(operand)).collect();
+                call(&helper, &operands.iter().collect::<Vec<_>>())
+            }
             Expr::Word(op, word, place) => {
                 let helper = self.helpers.name(Helper::Word(op, self.facts.type_of(word)));
                 let (word, place) = (self.expr(word), self.expr(place));

@@ -295,7 +295,7 @@ impl Facts {
         match function.exprs[id] {
             expr @ Expr::Select(_, a, b) if self.known(id).is_none() && self.chosen(expr).is_none() => vec![a, b],
             // No more than the number of bits.
-            Expr::Word(..) => Vec::new(),
+            Expr::Word(..) | Expr::Extern(..) => Vec::new(),
             _ => self.printed_operands(function, id),
         }
     }
@@ -313,6 +313,7 @@ pub fn expression_types(function: &Function) -> Vec<DType> {
             Expr::Compare(..) => DType::Bool,
             Expr::Cast(ty, _) => ty,
             Expr::Word(op, ..) => op.result_type(),
+            Expr::Extern(function, ..) => function.signature().result,
         });
     }
     types

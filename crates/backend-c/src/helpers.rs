@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use lacunar_formats::{DType, Kind};
+use lacunar_formats::{DType, External, Kind, Signature};
 use lacunar_imp::{BinaryOp, LENGTH_BITS, WordOp};
 
 use crate::types::{c_type, integer_range, wrapping_type};
@@ -38,6 +38,8 @@ pub enum Helper {
     Omp,
     /// A directive for GCC and its like.
     Gnu,
+    /// A function of the process that the code runs in.
+    Extern(External),
     /// A complex number from its parts.
     Make(DType),
     /// `-a`, wrapping.
@@ -129,6 +131,7 @@ impl Helper {
             Helper::Versions => "LACUNAR_VERSIONS".to_string(),
             Helper::Omp => "LACUNAR_OMP".to_string(),
             Helper::Gnu => "LACUNAR_GNU".to_string(),
+            Helper::Extern(function) => format!("lac_extern_{}", function.name()),
             Helper::Make(ty) => format!("lac_make_{ty}"),
             Helper::Neg(ty) => format!("lac_neg_{ty}"),
             Helper::Add(ty) => format!("lac_add_{ty}"),
@@ -203,6 +206,7 @@ impl Helper {
             Helper::Versions => VERSIONS.to_string(),
             Helper::Omp => OMP.to_string(),
             Helper::Gnu => GNU.to_string(),
+            Helper::Extern(function) => external(function),
             Helper::Make(ty) => MAKE.replace("{part}", c_type(ty.part())).replace("{T}", c_type(ty)),
             Helper::Neg(ty) => binary_wrap(NEG, ty),
             Helper::Add(ty) => binary_wrap(WRAPPING, ty).replace("{op}", "+"),
@@ -330,6 +334,19 @@ impl Helpers {
 /// give an `int` (short types).
 pub fn wraps_by_function(ty: DType) -> bool {
     ty.is_integer() && !matches!(ty, DType::U32 | DType::U64)
+}
+
+/// The name of a function of the process, by its address there.
+fn external(function: External) -> String {
+    let Signature { operand, operands, result } = function.signature();
+    let (result, operands) = (c_type(result), vec![c_type(operand); operands].join(", "));
+    let name = Helper::Extern(function).name();
+    format!(
+        "/* `{}`, at its place in the process that this code is compiled for. */\n\
+         static {result} (*const {name})({operands}) = ({result} (*)({operands}))UINT64_C({});\n",
+        function.name(),
+        function.address()
+    )
 }
 
 fn typed(text: &str, ty: DType) -> String {

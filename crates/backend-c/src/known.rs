@@ -57,7 +57,7 @@ impl Known<'_> {
             },
             Expr::Compare(op, a, b) => self.comparison(op, a, b),
             Expr::Select(_, a, b) if self.of(a) == self.of(b) => self.of(a),
-            Expr::Select(..) => None,
+            Expr::Select(..) | Expr::Extern(..) => None,
             Expr::Word(op, word, place) => Some(arith::word(op, self.of(word)?, self.of(place)?)),
         }
     }

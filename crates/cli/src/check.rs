@@ -93,22 +93,31 @@ pub fn check(
     seed: u64,
 ) -> Result<Verdict, Failure> {
     let mut verdict = Verdict { how: String::new(), compared: 0, differences: Vec::new(), different: 0, largest: 0.0 };
-    if let Some(outcomes) = by_oracle(kernel, written, given)? {
-        verdict.how = "the dense oracle".to_string();
-        for expected in outcomes {
-            if let Some((_, found)) = results.iter().find(|(name, _)| *name == expected.name) {
-                let found = entries_of(found)?;
-                compare(&expected, &found, |at| at.to_vec(), &mut verdict);
+    let why = match by_oracle(kernel, written, given)? {
+        Ok(outcomes) => {
+            verdict.how = "the dense oracle".to_string();
+            for expected in outcomes {
+                if let Some((_, found)) = results.iter().find(|(name, _)| *name == expected.name) {
+                    let found = entries_of(found)?;
+                    compare(&expected, &found, |at| at.to_vec(), &mut verdict);
+                }
             }
+            return Ok(verdict);
         }
-        return Ok(verdict);
-    }
+        Err(why) => why,
+    };
     if !kernel.program().assigns_in_order() {
         let diagnostic = Diagnostic::error(
             "E1021",
             "a program that repeats, exchanges or reads is checked by the dense oracle alone",
         )
-        .hint("leave `--check` away, or take smaller tensors or fewer rounds: this run is too large for it");
+        .hint(match why {
+            Refusal::Large => {
+                "leave `--check` away, or take smaller tensors or fewer rounds: this run is too large for it"
+                    .to_string()
+            }
+            Refusal::Said(why) => format!("leave `--check` away: {why}, which the oracle does not know"),
+        });
         return Err(Failure::plain(diagnostic));
     }
     let targets: Vec<_> = kernel.program().statements.iter().map(|statement| statement.lhs.tensor).collect();
@@ -133,14 +142,22 @@ pub fn check(
     Ok(verdict)
 }
 
-/// The oracle's values, if the program is small enough for it.
+/// Why the oracle does not evaluate a program.
+enum Refusal {
+    /// It would take too long.
+    Large,
+    /// Another reason, in its words.
+    Said(String),
+}
+
+/// The oracle's values, if the program is one for it.
 fn by_oracle(
     kernel: &Kernel,
     (source, declarations): (&str, &Declarations),
     given: &[(&str, &DynTensor)],
-) -> Result<Option<Vec<Expected>>, Failure> {
+) -> Result<Result<Vec<Expected>, Refusal>, Failure> {
     if given.iter().map(|(_, tensor)| tensor.nnz()).sum::<u64>() > ORACLE_ENTRIES {
-        return Ok(None);
+        return Ok(Err(Refusal::Large));
     }
     let mut entries = BTreeMap::new();
     for (name, tensor) in given {
@@ -150,13 +167,17 @@ fn by_oracle(
     let formats = tensors.map(|tensor| (tensor.name.clone(), tensor.format.clone())).collect();
     let question = Question { source, declarations, formats: &formats, given: &entries };
     if !is_small(&question) {
-        return Ok(None);
+        return Ok(Err(Refusal::Large));
     }
     // Programs that the oracle refuses, for example because a result is too large to enumerate, are left to the
     // interpreter.
-    let Ok(outcomes) = evaluate(&question) else { return Ok(None) };
+    let outcomes = match evaluate(&question) {
+        Ok(outcomes) => outcomes,
+        Err(why) if why.contains("too many") || why.contains("too large") => return Ok(Err(Refusal::Large)),
+        Err(why) => return Ok(Err(Refusal::Said(why))),
+    };
     let expected = |outcome: Outcome| Expected { name: outcome.name, entries: outcome.entries, scale: outcome.scale };
-    Ok(Some(outcomes.into_iter().map(expected).collect()))
+    Ok(Ok(outcomes.into_iter().map(expected).collect()))
 }
 
 /// The stored entries of a tensor.

@@ -13,11 +13,11 @@ use lacunar_front::options::Scalar;
 use lacunar_notation::{self as notation, Structure};
 use lacunar_runtime::Buffer;
 use lacunar_runtime::io::{self, Data, Integers, PatternValues, ReadOptions};
-use lacunar_runtime::random::{Generator, generate};
+use lacunar_runtime::random::generate;
 use num_complex::Complex;
 
 use crate::failure::Failure;
-use crate::program::{Program, indices_of};
+use crate::program::{Program, indices_of, names_in_actions, order_of};
 use crate::request::{Given, Origin, Request};
 
 /// A tensor that is given to the program.
@@ -59,12 +59,19 @@ pub struct LoadTimes {
 pub fn load(ast: &Ast, request: &Request, progress: bool, times: &mut LoadTimes) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
     for (name, given) in &request.givens {
+        let known = order_of(ast, &request.declarations, name);
         // A name that is not in the program is told by the check.
-        let Some(order) = indices_of(ast, name).map(|indices| indices.len()) else { continue };
-        let wanted = Wanted { ast, request, name, given, order };
+        if known.is_none() && !names_in_actions(ast).contains(&name.as_str()) {
+            continue;
+        }
+        let wanted = |order| Wanted { ast, request, name, given, order };
         let (tensor, origin) = match &given.origin {
-            Origin::File(file) => (wanted.read(file, progress, times)?, file.clone()),
-            Origin::Value(scalar) => (wanted.scalar(*scalar)?, "given".to_string()),
+            Origin::File(file) => {
+                let data = wanted(known.unwrap_or(0)).content(file, known, progress, times)?;
+                let order = known.unwrap_or(dims_of(&data).len());
+                (wanted(order).read(data, file, times)?, file.clone())
+            }
+            Origin::Value(scalar) => (wanted(known.unwrap_or(0)).scalar(*scalar)?, "given".to_string()),
             Origin::Generated(_) => continue,
         };
         inputs.push(Input { name: name.clone(), tensor, origin, choice: None, unique_of: None });
@@ -94,7 +101,7 @@ pub fn make(
         let format = match request.declarations.formats.get(name).filter(|spec| spec.uses().is_none()) {
             Some(_) => declared.format.clone(),
             None if declared.dtype == DType::Pattern => pattern_format(dims.len()),
-            None => generated_format(kind, dims.len()),
+            None => kind.format(dims.len()),
         };
         let start = Instant::now();
         // Two inputs of one kind and size differ, as do those of two seeds.
@@ -115,15 +122,6 @@ pub fn make(
 /// A tensor of a checked program by its name.
 pub fn tensor_of<'a>(program: &'a notation::Program, name: &str) -> Option<&'a notation::Tensor> {
     program.tensors.iter().map(|(_, tensor)| tensor).find(|tensor| tensor.name == name)
-}
-
-/// The format of a made-up tensor where none is declared.
-pub fn generated_format(kind: &Generator, order: usize) -> Format {
-    match (kind, order) {
-        (Generator::Rand | Generator::Ones | Generator::Arange, _) | (_, 0) => Format::dense(order),
-        (Generator::Sparse(_) | Generator::Uniform(_), 1) => Format::sv(),
-        (Generator::Sparse(_) | Generator::Uniform(_), _) => listed_format(order),
-    }
 }
 
 /// The format of a list of entries where none is declared.
@@ -193,10 +191,17 @@ struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn read(&self, file: &str, progress: bool, times: &mut LoadTimes) -> Result<DynTensor, Failure> {
+    /// What is in a file, for a tensor of an order if that is known.
+    fn content(
+        &self,
+        file: &str,
+        order: Option<usize>,
+        progress: bool,
+        times: &mut LoadTimes,
+    ) -> Result<Data, Failure> {
         let declared = self.request.declared_dims(self.ast, self.name);
         let options = ReadOptions {
-            dims: declared.clone().filter(|dims| dims.len() == self.order),
+            dims: declared.filter(|dims| order.is_none_or(|order| dims.len() == order)),
             progress,
             base: self.request.base,
             pattern: match self.request.declarations.dtypes.get(self.name) {
@@ -206,8 +211,14 @@ impl Wanted<'_> {
             integers: self.request.declarations.dtypes.get(self.name).copied().and_then(Integers::of),
         };
         let start = Instant::now();
-        let mut data = io::read(Path::new(file), &options)?;
+        let data = io::read(Path::new(file), &options)?;
         times.read += start.elapsed();
+        Ok(data)
+    }
+
+    /// The tensor that is in a file.
+    fn read(&self, mut data: Data, file: &str, times: &mut LoadTimes) -> Result<DynTensor, Failure> {
+        let declared = self.request.declared_dims(self.ast, self.name);
         let found = dims_of(&data).to_vec();
         if !drop_dimensions(&mut data, self.order) {
             return Err(self.wrong_order(file, &found));

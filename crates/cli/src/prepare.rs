@@ -76,8 +76,9 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         declare(&mut declarations, input);
     }
     for (name, given) in &request.givens {
-        if let (Origin::Generated(kind), Some(indices)) = (&given.origin, crate::program::indices_of(&ast, name)) {
-            let format = || inputs::generated_format(kind, indices.len()).into();
+        let order = crate::program::order_of(&ast, &declarations, name);
+        if let (Origin::Generated(kind), Some(order)) = (&given.origin, order) {
+            let format = || kind.format(order).into();
             declarations.formats.entry(name.clone()).or_insert_with(format);
         }
     }
@@ -127,11 +128,12 @@ fn leave_open(request: &Request, values: Values, ast: &Ast, declarations: &mut D
     }
 }
 
-/// Tells mistakes of names, formats and statements before files are read. Types and sizes wait for the files'.
+/// Tells mistakes of names, formats and statements before files are read. Types, sizes and the tensors that no statement has wait for the
+/// files'.
 fn check_early(program: &Program, declarations: &Declarations) -> Result<(), Failure> {
     let Err(mut mistakes) = check(&program.text, declarations) else { return Ok(()) };
     mistakes.retain(|mistake| {
-        let waits = matches!(mistake.code, "E0301" | "E0302") || mistake.code.starts_with("E05");
+        let waits = matches!(mistake.code, "E0301" | "E0302" | "E0609") || mistake.code.starts_with("E05");
         !waits || mistake.category != Category::User
     });
     if mistakes.is_empty() { Ok(()) } else { Err(program.mistakes(mistakes)) }

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use lacunar::{Category, Diagnostic, Error};
 use lacunar_front::einsum::{Action, ActionKind, Ast, Callee, Expr, ExprKind, parse};
-use lacunar_front::{Language, stur};
+use lacunar_front::{Declarations, Language, stur};
 use lacunar_notation::Role;
 
 use crate::failure::Failure;
@@ -157,11 +157,36 @@ pub fn indices_of(ast: &Ast, tensor: &str) -> Option<Vec<Option<String>>> {
         let asked: &[&Expr] = match &action.kind {
             ActionKind::For { from, to, .. } => &[from, to],
             ActionKind::While { condition, .. } | ActionKind::If { condition, .. } => &[condition],
+            ActionKind::Fill(_, number) | ActionKind::Random { seed: Some(number), .. } => &[number],
+            ActionKind::Change { range: Some((from, to)), .. } => &[from, to],
             _ => &[],
         };
         in_conditions = in_conditions.take().or_else(|| asked.iter().find_map(|expr| find(expr, tensor)));
     });
     in_statements.or(in_conditions)
+}
+
+/// The number of dimensions of a tensor: that of its accesses; of one that no statement has, that of what is declared.
+pub fn order_of(ast: &Ast, declarations: &Declarations, tensor: &str) -> Option<usize> {
+    let accessed = indices_of(ast, tensor).map(|indices| indices.len());
+    let declared = || declarations.dims.get(tensor).map(Vec::len).or_else(|| declarations.formats.get(tensor)?.order());
+    accessed.or_else(|| if names_in_actions(ast).contains(&tensor) { declared() } else { None })
+}
+
+/// The tensors that are read, written, changed or made up between statements.
+pub fn names_in_actions(ast: &Ast) -> Vec<&str> {
+    let mut found = Vec::new();
+    Action::visit(&ast.body, &mut |action| match &action.kind {
+        ActionKind::Print(name)
+        | ActionKind::Read(name, _)
+        | ActionKind::Write(name, _)
+        | ActionKind::Fill(name, _)
+        | ActionKind::Random { tensor: name, .. }
+        | ActionKind::Change { tensor: name, .. } => found.push(name.text.as_str()),
+        ActionKind::Swap(a, b) | ActionKind::Snapshot(a, b) => found.extend([a.text.as_str(), b.text.as_str()]),
+        _ => {}
+    });
+    found
 }
 
 fn find(expr: &Expr, tensor: &str) -> Option<Vec<Option<String>>> {

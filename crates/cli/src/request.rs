@@ -121,7 +121,7 @@ impl Request {
         }
         for value in &args.generators {
             let (name, kind) = options::generator(value).map_err(in_flag("-g", value))?;
-            request.give("-g", value, name, Origin::Generated(generator(kind)))?;
+            request.give("-g", value, name, Origin::Generated(kind))?;
         }
         for value in &args.structures {
             let (name, spec) = structure::parse(value).map_err(in_flag("-p", value))?;
@@ -298,14 +298,4 @@ fn stages(words: &[String]) -> Result<Vec<Stage>, Failure> {
         }
     }
     Ok(Stage::ALL.into_iter().filter(|stage| words.iter().any(|word| word == "all" || word == stage.0)).collect())
-}
-
-fn generator(kind: options::Generator) -> Generator {
-    match kind {
-        options::Generator::Rand => Generator::Rand,
-        options::Generator::Ones => Generator::Ones,
-        options::Generator::Arange => Generator::Arange,
-        options::Generator::Sparse(density) => Generator::Sparse(density),
-        options::Generator::Uniform(count) => Generator::Uniform(count),
-    }
 }

@@ -19,6 +19,7 @@
 
 use lacunar_base::{Arena, Span};
 use lacunar_formats::DType;
+use lacunar_notation::schedule::{CommandKind, Schedule};
 use lacunar_notation::{
     Access, BinaryFn, Equation, Expr, ExprKind, Indicator, Inequality, Literal, Program, Role, Tensor, UnaryFn, VarId,
 };
@@ -32,6 +33,14 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
+    /// The patterns that the statements of a program have.
+    fn of(program: &Program) -> Patterns {
+        let accesses = program.statements.iter().flat_map(|statement| statement.rhs.accesses());
+        let made =
+            |access: &Access| Some((program.tensors[access.tensor].indicator.as_deref()?.clone(), access.clone()));
+        Patterns { made: accesses.filter_map(made).collect() }
+    }
+
     /// An expression of a program with a pattern for each comparison of indices that is a factor.
     pub fn in_place_of_factors(&mut self, program: &mut Program, expr: Expr) -> Expr {
         let is_product = matches!(expr.kind, ExprKind::Binary(BinaryFn::Mul | BinaryFn::And, ..));
@@ -44,7 +53,8 @@ impl Patterns {
     /// The pattern that a comparison is, converted as that is.
     fn in_place_of(&mut self, program: &mut Program, factor: &Expr) -> Option<Expr> {
         match &factor.kind {
-            ExprKind::Cast(a) => Some(self.in_place_of(program, a)?.cast(factor.dtype)),
+            // A pattern needs no conversion on the way to a number.
+            ExprKind::Cast(a) => Some(unconverted(self.in_place_of(program, a)?).cast(factor.dtype)),
             ExprKind::Binary(function, a, b) => {
                 let (sum, is_equation) = compared(&program.tensors, *function, a, b)?;
                 self.where_sum(program, sum, is_equation, factor)
@@ -75,6 +85,28 @@ impl Patterns {
         let access = Access { tensor, vars, span };
         self.made.push((indicator, access.clone()));
         access
+    }
+}
+
+/// A schedule for a program that has patterns: what it precomputes has those of the program in the place of comparisons, as statements do.
+pub fn with_patterns(program: &Program, mut schedule: Schedule) -> Schedule {
+    for command in &mut schedule.commands {
+        let CommandKind::Precompute { expr, .. } = &mut command.kind else { continue };
+        let mut extended = program.clone();
+        let with_own = Patterns::of(program).in_place_of_factors(&mut extended, expr.clone());
+        // A pattern that no statement has is a mistake of the schedule, which names what it was.
+        if extended.tensors.len() == program.tensors.len() {
+            *expr = with_own;
+        }
+    }
+    schedule
+}
+
+/// The operand of a conversion.
+fn unconverted(expr: Expr) -> Expr {
+    match expr.kind {
+        ExprKind::Cast(a) => *a,
+        _ => expr,
     }
 }
 

@@ -6,8 +6,8 @@
 //! heaviside(x, h)   x < 0 ? 0 : x == 0 ? h : x > 0 ? 1 : x
 //! ```
 
-use lacunar_formats::{DType, Kind, Scalar};
-use lacunar_imp::{BinaryOp, Builder, CompareOp, Const, ExprId, UnaryOp, arith};
+use lacunar_formats::{DType, External, Kind, Scalar};
+use lacunar_imp::{BinaryOp, Builder, CompareOp, Const, Expr as Code, ExprId, UnaryOp, arith};
 use lacunar_notation::operator::Bodies;
 use lacunar_notation::{BinaryFn, Expr, ExprKind, Literal, Monoid, Operator, UnaryFn};
 
@@ -29,6 +29,8 @@ pub trait Arithmetic {
     fn select(&mut self, condition: Self::Value, then: Self::Value, otherwise: Self::Value) -> Self::Value;
     /// A conversion.
     fn cast(&mut self, dtype: DType, a: Self::Value) -> Self::Value;
+    /// A call of a function of other code, with as many operands as it has.
+    fn external(&mut self, function: External, operands: &[Self::Value]) -> Self::Value;
 }
 
 impl Arithmetic for Builder {
@@ -60,6 +62,13 @@ impl Arithmetic for Builder {
 
     fn cast(&mut self, dtype: DType, a: ExprId) -> ExprId {
         self.cast(dtype, a)
+    }
+
+    fn external(&mut self, function: External, operands: &[ExprId]) -> ExprId {
+        match *operands {
+            [a, ref rest @ ..] => self.expr(Code::Extern(function, a, rest.first().copied())),
+            [] => self.constant(Const::zero(function.signature().result)),
+        }
     }
 }
 
@@ -95,6 +104,10 @@ impl Arithmetic for Constants {
 
     fn cast(&mut self, dtype: DType, a: Scalar) -> Scalar {
         arith::cast(dtype, a)
+    }
+
+    fn external(&mut self, function: External, operands: &[Scalar]) -> Scalar {
+        function.call(operands)
     }
 }
 
@@ -185,6 +198,7 @@ pub fn apply<A: Arithmetic>(at: &mut A, operator: Operator, operands: &[A::Value
     let Some(typed) = operator.typed() else { return at.constant(Const::zero(DType::F64)) };
     match &typed.bodies {
         Bodies::One(body) => value_of(at, body, operands),
+        Bodies::External(function) => at.external(*function, operands),
         Bodies::Regions(bodies) => {
             let present: Vec<Presence<A::Value>> = (operands.iter().zip(&typed.rests).enumerate())
                 .map(|(k, (operand, rest))| match rest {

@@ -513,6 +513,21 @@ impl FormatSpec {
         }
     }
 
+    /// The number of dimensions, unless the format fits several.
+    ///
+    /// ```
+    /// use lacunar_formats::FormatSpec;
+    /// let order = |text: &str| text.parse::<FormatSpec>().unwrap().order();
+    /// assert_eq!([order("csr"), order("dss"), order("csf:2,0,1"), order("coo")], [Some(2), Some(3), Some(3), None]);
+    /// ```
+    pub fn order(&self) -> Option<usize> {
+        match self {
+            FormatSpec::Exact(format) => Some(format.order()),
+            FormatSpec::Permuted(_, modes) => Some(modes.len()),
+            FormatSpec::Dense | FormatSpec::Coo | FormatSpec::Csf | FormatSpec::Hicoo(_) | FormatSpec::Auto(_) => None,
+        }
+    }
+
     /// How many uses a format is chosen for; `None` if it is said which one it is.
     ///
     /// ```

@@ -251,6 +251,7 @@ impl LevelKind {
     /// use lacunar_formats::LevelKind;
     /// assert_eq!(LevelKind::nodes_named("blist<16>"), LevelKind::nodes_named("blist"));
     /// assert_eq!(LevelKind::nodes_named("blist<64>").unwrap().schema().unwrap().name(), "blist<64>");
+    /// assert_eq!(LevelKind::nodes_named("blist<K=64>"), LevelKind::nodes_named("blist<64>"));
     /// assert_eq!(LevelKind::nodes_named("delta"), None);
     /// ```
     pub fn nodes_named(name: &str) -> Option<LevelKind> {
@@ -258,11 +259,8 @@ impl LevelKind {
             Some(rest) => rest.split_once('<')?,
             None => (name, ""),
         };
-        let arguments =
-            arguments.split(',').filter(|word| !word.trim().is_empty()).map(|word| word.trim().parse().ok());
-        let arguments = arguments.collect::<Option<Vec<u32>>>()?;
         match crate::schema::named(stem.trim()) {
-            Some(template) => LevelKind::nodes(template.with(&arguments).ok()?).ok(),
+            Some(template) => LevelKind::nodes(template.with(&template.arguments(arguments)?).ok()?).ok(),
             None => LevelKind::named(name).filter(|kind| kind.schema().is_some()),
         }
     }

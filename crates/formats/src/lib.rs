@@ -7,7 +7,9 @@
 //! Sparse Tensor Algebra Compilers* (OOPSLA 2018), §3-4.
 
 mod dtype;
+mod external;
 mod format;
+mod generator;
 mod kinds;
 mod level;
 mod map;
@@ -20,7 +22,9 @@ mod slots;
 mod width;
 
 pub use dtype::{DType, Kind, One};
+pub use external::{External, Signature};
 pub use format::{Format, FormatError, FormatSpec};
+pub use generator::{Generator, GeneratorError};
 pub use kinds::Family;
 pub use level::{Capabilities, DescribedPart, Description, Holds, Level, LevelInfo, LevelKind, Part, Properties};
 pub use map::{Map, Ranked, Recovery, Term, diagonals};

@@ -117,12 +117,11 @@ fn schema_hint(name: &str) -> String {
         if template.parameters().is_empty() {
             return format!("`{stem}` has no parameters: write `{{{stem}}}`");
         }
-        let values = arguments.strip_suffix('>').map(|values| values.split(',').map(|word| word.trim().parse::<u32>()));
-        let wrong = values.and_then(|values| values.collect::<Result<Vec<u32>, _>>().ok());
+        let wrong = arguments.strip_suffix('>').and_then(|values| template.arguments(values));
         let reason = wrong.and_then(|values| template.with(&values).err()).and_then(|errors| errors.into_iter().next());
         return match reason {
             Some(error) => format!("it is `{{{}}}`; here {}", template.title(), error.message),
-            None => format!("write numbers for its parameters: `{{{}}}`", template.title()),
+            None => format!("write a number for each of its parameters, as in `{{{}}}`", template.title()),
         };
     }
     let names: Vec<String> = templates().map(|template| template.name().to_string()).collect();

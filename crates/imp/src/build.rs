@@ -40,6 +40,7 @@ impl Function {
             Expr::Compare(..) => DType::Bool,
             Expr::Cast(ty, _) => ty,
             Expr::Word(op, ..) => op.result_type(),
+            Expr::Extern(function, ..) => function.signature().result,
         }
     }
 }

@@ -358,6 +358,8 @@ impl<'a> Machine<'a> {
             Expr::Select(condition, a, b) => self.eval(if self.eval(condition).bits != 0 { a } else { b }),
             Expr::Cast(ty, a) => arith::cast(ty, self.eval(a)),
             Expr::Word(op, word, place) => arith::word(op, self.eval(word), self.eval(place)),
+            Expr::Extern(function, a, None) => function.call(&[self.eval(a)]),
+            Expr::Extern(function, a, Some(b)) => function.call(&[self.eval(a), self.eval(b)]),
         }
     }
 

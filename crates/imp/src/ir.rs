@@ -101,8 +101,8 @@
 //! ```
 
 use lacunar_base::{Arena, Handle, UniqueArena};
-use lacunar_formats::DType;
 pub use lacunar_formats::Scalar as Const;
+use lacunar_formats::{DType, External};
 
 pub use crate::ops::{BinaryOp, CompareOp, UnaryOp, WordOp};
 
@@ -203,6 +203,8 @@ pub enum Expr {
     Cast(DType, ExprId),
     /// A question to a word, an unsigned number, about the place of a bit, of type `I64`.
     Word(WordOp, ExprId, ExprId),
+    /// A call of a function of other code, which gives the same value for the same operands and does nothing else.
+    Extern(External, ExprId, Option<ExprId>),
 }
 
 /// How a `for` loop may be run.

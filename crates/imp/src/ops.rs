@@ -150,6 +150,7 @@ impl Expr {
             Expr::Unary(_, a) | Expr::Cast(_, a) => [Some(a), None, None],
             Expr::Binary(_, a, b) | Expr::Compare(_, a, b) | Expr::Word(_, a, b) => [Some(a), Some(b), None],
             Expr::Select(a, b, c) => [Some(a), Some(b), Some(c)],
+            Expr::Extern(_, a, b) => [Some(a), b, None],
         };
         operands.into_iter().flatten()
     }

@@ -382,6 +382,10 @@ impl Printer<'_> {
             Expr::Select(condition, then, otherwise) => self.function_call("select", &[condition, then, otherwise]),
             Expr::Cast(ty, a) => self.function_call(ty.name(), &[a]),
             Expr::Word(op, word, place) => self.function_call(op.name(), &[word, place]),
+            Expr::Extern(function, a, b) => {
+                let operands: Vec<ExprId> = std::iter::once(a).chain(b).collect();
+                self.function_call(&format!("extern {}", function.name()), &operands)
+            }
         }
     }
 

@@ -228,6 +228,10 @@ impl Rewriter {
             Expr::Word(op, word, place) => {
                 Expr::Word(op, self.expr(function, word, rule), self.expr(function, place, rule))
             }
+            Expr::Extern(callee, a, b) => {
+                let a = self.expr(function, a, rule);
+                Expr::Extern(callee, a, b.map(|b| self.expr(function, b, rule)))
+            }
             Expr::Select(condition, a, b) => Expr::Select(
                 self.expr(function, condition, rule),
                 self.expr(function, a, rule),

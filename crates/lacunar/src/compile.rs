@@ -10,6 +10,7 @@ use std::sync::Arc;
 use lacunar_backend_c::{COptions, print};
 use lacunar_base::{Category, Diagnostic, Trace};
 use lacunar_compiler::algebra::{infer_fills, selected, with_pruned_mask};
+use lacunar_compiler::comparisons::with_patterns;
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_compiler::structure;
@@ -30,6 +31,7 @@ use crate::machine::machine;
 use crate::options::Options;
 use crate::store::{self, Tuned};
 use crate::structure::Givens;
+use crate::warnings;
 
 /// A back end, which turns the imperative IR into something that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -235,6 +237,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     structure::settle(&mut program);
     let completed = unique.into_iter().filter(|id| !program.tensors[*id].is_unique).collect();
     infer_fills(&mut program);
+    let schedules: Vec<Schedule> = schedules.into_iter().map(|schedule| with_patterns(&program, schedule)).collect();
     program.verify().map_err(|what| fault(Diagnostic::internal(format!("the program is not well-formed: {what}"))))?;
     if options.phase != Phase::Fused && !program.is_sequence() {
         return Err(Error::Argument(
@@ -267,6 +270,9 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             Category::User if !is_written => scheduling(vec![diagnostic]),
             _ => fault(diagnostic),
         })?;
+        let is_declared = options.declarations.dtypes.contains_key(&program.tensors[statement.lhs.tensor].name);
+        let mut plan = plan;
+        plan.warnings.extend(warnings::of_statement(&program, statement, &plan.statement, is_declared));
         print_plan(&mut trace, &program, number, &plan);
         let needs_values = tells[number] || is_told_by_values(&program, &plan, number);
         let phases = phases_of(&plan, options.phase, needs_values);

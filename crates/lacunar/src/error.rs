@@ -80,6 +80,14 @@ pub enum Error {
         /// The size of the dimension.
         size: u64,
     },
+    /// A tensor that changes or is made up, whose sizes nothing tells.
+    #[error("nothing tells the sizes of `{name}`, which has no value before: declare them, `-d {name}:{}` or `Options::dims`", vec!["100"; *.order].join(","))]
+    NoSizes {
+        /// The tensor.
+        name: String,
+        /// The number of its dimensions.
+        order: usize,
+    },
     /// A tensor that does not fit the kernel it is given to.
     #[error("{0}")]
     Argument(String),
@@ -132,6 +140,7 @@ impl Error {
                 Category::Memory
             }
             Error::Format(_) | Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
+            Error::NoSizes { .. } => Category::User,
             Error::Machine { .. } | Error::Foreign { .. } | Error::Structure { .. } => Category::User,
             Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) | Error::Full { .. } => {
                 Category::Memory
@@ -164,6 +173,7 @@ impl Error {
             Error::Foreign { .. } => Some("E1305"),
             Error::Backend(_) => Some("E1306"),
             Error::OutOfRange { .. } => Some("E1307"),
+            Error::NoSizes { .. } => Some("E1311"),
             Error::Structure { error: StructureError::Element(_), .. } => Some("E1308"),
             Error::Structure { error: StructureError::TooHard, .. } => Some("E1509"),
             Error::Structure { .. } => Some("E1309"),

@@ -7,16 +7,17 @@
 #![allow(unsafe_code)]
 
 use lacunar_compiler::lower::{Binding, Phase};
-use lacunar_formats::{DType, Format};
+use lacunar_formats::{DType, External, Format, Scalar, Signature};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_runtime::abi::{self, Args, Entry, Grown, KernelStatus};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::tensor::ValuesMut;
-use lacunar_runtime::{Buffer, StorageError, Tensor};
+use lacunar_runtime::{Buffer, Element, StorageError, Tensor, element_of, scalar_of};
 
 use crate::bind::result_dims;
 use crate::compile::{Code, Step};
 use crate::error::Error;
+use crate::operator::Operator;
 
 /// The call of a statement: one tensor for each input of the kernel, by handle, and the sizes of its variables.
 pub(crate) struct Call<'a> {
@@ -299,4 +300,186 @@ pub(crate) fn wrong_pattern() -> Error {
 
 pub(crate) fn missing_pattern() -> Error {
     Error::Argument("the result has no pattern to compute the values of; assemble it first".to_string())
+}
+
+/// A function that kernels can call: `extern "C" fn(f64) -> f64`, or one of two operands of one type; of `f64`, `f32`, and integers of 32 and 64 bits.
+pub trait ExternalFunction: Copy + Send + Sync + 'static {
+    /// Its types.
+    #[doc(hidden)]
+    const SIGNATURE: Signature;
+    /// The place of its code.
+    #[doc(hidden)]
+    fn address(self) -> usize;
+    /// Its value.
+    #[doc(hidden)]
+    fn value(self, operands: &[Scalar]) -> Scalar;
+}
+
+impl<A: Element, R: Element> ExternalFunction for extern "C" fn(A) -> R {
+    const SIGNATURE: Signature = Signature { operand: A::DTYPE, operands: 1, result: R::DTYPE };
+
+    fn address(self) -> usize {
+        self as usize
+    }
+
+    fn value(self, operands: &[Scalar]) -> Scalar {
+        let operand = |k: usize| element_of::<A>(operands.get(k).copied().unwrap_or(Scalar::zero(A::DTYPE)));
+        scalar_of(self(operand(0)))
+    }
+}
+
+impl<A: Element, R: Element> ExternalFunction for extern "C" fn(A, A) -> R {
+    const SIGNATURE: Signature = Signature { operand: A::DTYPE, operands: 2, result: R::DTYPE };
+
+    fn address(self) -> usize {
+        self as usize
+    }
+
+    fn value(self, operands: &[Scalar]) -> Scalar {
+        let operand = |k: usize| element_of::<A>(operands.get(k).copied().unwrap_or(Scalar::zero(A::DTYPE)));
+        scalar_of(self(operand(0), operand(1)))
+    }
+}
+
+impl Operator {
+    /// An operator that is a function of other code. Kernels call it for one value at a time, on several threads; nothing is known of it but
+    /// what is claimed.
+    ///
+    /// Its name is that of the function in this process: another function cannot have it. Operands are converted to the function's type
+    /// where that holds their values.
+    ///
+    /// ```
+    /// use lacunar::{Kernel, Operator, Options};
+    ///
+    /// extern "C" fn longer(a: f64, b: f64) -> f64 {
+    ///     a.hypot(b)
+    /// }
+    ///
+    /// # fn main() -> Result<(), lacunar::Error> {
+    /// // SAFETY: the length of a vector depends on nothing else, changes nothing, and does not panic.
+    /// let longer = unsafe { Operator::external("longer", longer as extern "C" fn(f64, f64) -> f64) }?;
+    /// let longer = longer.identity(0.0).commutative().associative();
+    /// let kernel = Kernel::compile("s = longer(i, x(i))", &Options::new().operator(&longer)?)?;
+    /// let s: f64 = kernel.call(&[("x", &[2.0, 3.0, 6.0])])?;
+    /// assert_eq!(s, 7.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Safety
+    /// The function gives the same value for the same operands, whenever and on whichever thread it is called; it changes nothing that
+    /// others see, it returns, and it does not unwind. A kernel may call it more or less often than a program says, and counts on the values: a
+    /// sparse result is counted first, and filled then.
+    ///
+    /// # Errors
+    /// The name is that of another function, or the types are none of `f64`, `f32`, `i64`, `u64`, `i32` and `u32`.
+    pub unsafe fn external<F: ExternalFunction>(name: &str, function: F) -> Result<Operator, Error> {
+        let value = move |operands: &[Scalar]| function.value(operands);
+        if External::register(name, F::SIGNATURE, function.address(), value).is_none() {
+            let types = Signature::TYPES.map(DType::name).join(" ");
+            return Err(Error::Argument(format!(
+                "`{name}` is another function already, or its types are none of these: {types}"
+            )));
+        }
+        let params: &[&str] = if F::SIGNATURE.operands == 1 { &["a"] } else { &["a", "b"] };
+        Ok(Operator::of_function(name, params))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
+mod tests {
+    use super::*;
+    use crate::{Backend, DynTensor, Kernel, Options, Shape, Tensor};
+
+    fn backends() -> Vec<Backend> {
+        let mut backends = vec![Backend::Interpreter, Backend::C];
+        if cfg!(feature = "llvm") {
+            backends.push(Backend::Llvm);
+        }
+        backends
+    }
+
+    /// The result of a program on two matrices, or on those of them that it has.
+    fn result(source: &str, options: Options) -> String {
+        let sparse = |rows: [[f64; 3]; 2]| Tensor::from(rows).convert(Format::csr()).unwrap().into_dyn();
+        let [a, b]: [DynTensor; 2] =
+            [sparse([[1.0, 2.0, 0.0], [0.0, -3.0, 0.0]]), sparse([[5.0, 0.0, 7.0], [0.0, 2.0, 0.0]])];
+        let used = [("A", &a), ("B", &b)].into_iter().filter(|(name, _)| source.contains(&format!("{name}(i")));
+        let used: Vec<(&str, &DynTensor)> = used.collect();
+        let options = used.iter().fold(options, |options, (name, tensor)| options.tensor(*name, tensor));
+        let kernel = Kernel::compile(source, &options).unwrap();
+        let results = kernel.run_named(&used).unwrap().results;
+        let (_, found) = results.last().unwrap();
+        found.convert(&Format::dense(found.order())).unwrap().to_string()
+    }
+
+    extern "C" fn longer(a: f64, b: f64) -> f64 {
+        (a * a + b * b).sqrt()
+    }
+
+    extern "C" fn bits(a: i64) -> i64 {
+        i64::from(a.count_ones())
+    }
+
+    /// The operators that are functions.
+    fn functions() -> [Operator; 2] {
+        // SAFETY: both give the same for the same operands, change nothing and do not panic.
+        unsafe {
+            [
+                Operator::external("longer", longer as extern "C" fn(f64, f64) -> f64).unwrap(),
+                Operator::external("bits", bits as extern "C" fn(i64) -> i64).unwrap(),
+            ]
+        }
+    }
+
+    #[test]
+    fn functions_are_what_closures_are_on_every_back_end() {
+        let traced = Operator::binary("longer", |a, b| (a.clone() * a + b.clone() * b).sqrt());
+        let claimed = |operator: Operator| operator.identity(0.0).commutative().associative();
+        let [longer, bits] = functions();
+        assert_eq!(longer.text(), "op longer(a, b) = extern");
+        let (longer, traced) = (claimed(longer), claimed(traced));
+        for source in [
+            "C(i,j) = longer(A(i,j), B(i,j))",
+            "y(i) longer= A(i,j)",
+            "s = longer(i, longer(j, A(i,j)))",
+            "C(i,j) = prune(longer(A(i,j), B(i,j)) - 1)",
+            "y(i) = longer(A(i,j), 2)",
+        ] {
+            for backend in backends() {
+                for threads in [1, 2, 7] {
+                    let [of_function, of_closure] = [&longer, &traced].map(|operator| {
+                        let options = Options { backend, grain: Some(1), ..Options::new() }.threads(threads);
+                        let options = if source.contains("C(i") { options.format("C", Format::csr()) } else { options };
+                        result(source, options.operator(operator).unwrap())
+                    });
+                    assert_eq!(of_function, of_closure, "{source} on {backend:?}, {threads} threads");
+                }
+            }
+        }
+        // Whole numbers are converted to the type of the function, and numbers with fractions are none of it.
+        let options = Options::new().operator(&bits).unwrap();
+        let kernel = Kernel::compile("y(i) = bits(x(i))", &options.clone().dtype("x", DType::I32)).unwrap();
+        let x: Tensor<i32> = Tensor::from(vec![7, 8, -1]);
+        let y: Vec<i64> = kernel.call(&[("x", &x)]).unwrap();
+        assert_eq!(y, [3, 1, 64]);
+        let error = Kernel::compile("y(i) = bits(x(i))", &options).unwrap_err();
+        assert!(error.to_string().contains("it takes i64"), "{error}");
+    }
+
+    #[test]
+    fn functions_keep_their_names_and_are_not_shipped() {
+        let [longer, _] = functions();
+        let options = Options::new().operator(&longer).unwrap();
+        let kernel = Kernel::compile("y(i) = longer(x(i), z(i))", &options).unwrap();
+        assert!(kernel.ship("k", Shape::Source).unwrap_err().to_string().contains("a function of this process"));
+        // The text names it.
+        let again = Kernel::compile("op longer(a, b) = extern\ny(i) = longer(x(i), 4)", &Options::new()).unwrap();
+        let y: Vec<f64> = again.call(&[("x", &[3.0, 0.0])]).unwrap();
+        assert_eq!(y, [5.0, 4.0]);
+        let unknown =
+            Kernel::compile("op shorter(a, b) = extern; y(i) = shorter(x(i), 4)", &Options::new()).unwrap_err();
+        assert_eq!(unknown.code(), Some("E0624"));
+    }
 }

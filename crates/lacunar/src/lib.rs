@@ -63,6 +63,7 @@ mod store;
 mod structure;
 mod tensor;
 mod tune;
+mod warnings;
 
 pub use algebra::{AlgebraReport, Violation, check_algebra};
 pub use call::Run;
@@ -91,6 +92,7 @@ pub use lacunar_runtime::{
     AllocError, Batch, Buffer, Convert, Coo, Coordinates, Element, Lent, LentArray, Number, Route, StorageError,
     Tensor as DynTensor, Updated, Values, Walk,
 };
+pub use launch::ExternalFunction;
 pub use machine::machine;
 pub use operand::{Destination, FromResult, Operand, TensorView};
 pub use operator::{Operator, Traced};

@@ -2,7 +2,8 @@
 //!
 //! A closure is called once, with operands that record what is done to them ([`Traced`]): what it makes of them is the body of the operator, as
 //! if it were written in a program. So it is compiled into kernels, in vector registers and in every back end, and shipped with them.
-//! Conditions of Rust see no values; [`Traced::select`] chooses between two.
+//! Conditions of Rust see no values; [`Traced::select`] chooses between two. A function whose body nobody knows can be an operator as well
+//! ([`Operator::external`]): kernels call it, for one value at a time.
 //!
 //! ```
 //! use lacunar::{Kernel, Operator, Options};
@@ -67,6 +68,11 @@ impl Operator {
     pub fn of(name: &str, params: &[&str]) -> Operator {
         let params = params.iter().map(|param| (*param).to_string()).collect();
         Operator { name: name.to_string(), params, body: None, items: Vec::new() }
+    }
+
+    /// An operator whose body is the function of its name.
+    pub(crate) fn of_function(name: &str, params: &[&str]) -> Operator {
+        Operator { body: Some("extern".to_string()), ..Operator::of(name, params) }
     }
 
     /// The body of the region in which the operands of these names are present, and the others not. The closure gets all operands.

@@ -18,7 +18,7 @@ use lacunar_backend_c::{COptions, CSource, CcOptions, Purpose, compile_object, c
 use lacunar_base::{Category, Diagnostic};
 use lacunar_compiler::lower::Binding;
 use lacunar_formats::Format;
-use lacunar_imp::{Function, Param, Verified, verify};
+use lacunar_imp::{Expr, Function, Param, Verified, verify};
 use lacunar_runtime::scratch::ScratchFolder;
 
 use crate::bind::{own_format, source};
@@ -135,6 +135,15 @@ impl Kernel {
         let unique = self.program().tensors.iter().find(|(id, tensor)| tensor.is_unique || self.completes(*id));
         let has_nodes = |format: &Format| format.levels().iter().any(|level| level.kind.schema().is_some());
         let linked = step.kernel().reads().into_iter().find(|id| has_nodes(&tensors[*id].format));
+        let external = step.function().exprs.iter().find_map(|(_, expr)| match expr {
+            Expr::Extern(function, ..) => Some(function.name()),
+            _ => None,
+        });
+        if let Some(name) = external {
+            let message = format!("the operator `{name}` is a function of this process, which no other program has");
+            let diagnostic = Diagnostic::error("E1018", message).hint("declare the operator with a body");
+            return Err(Error::program("", vec![diagnostic.category(Category::User)]));
+        }
         let what = match (unique, converted, &plan.convert_result) {
             (Some((_, tensor)), ..) => {
                 format!("`{}` is given by its unique elements, and prepared before the kernel runs", tensor.name)

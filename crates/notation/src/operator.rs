@@ -30,7 +30,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{LazyLock, PoisonError, RwLock};
 
-use lacunar_formats::{DType, Scalar};
+use lacunar_formats::{DType, External, Scalar};
 
 use crate::index::{Expr, Literal};
 
@@ -107,6 +107,8 @@ pub enum Bodies {
     One(Expr),
     /// One for each region that is not left out. The place of a region is the number whose bit `k` says that operand `k` is present.
     Regions(Vec<Option<Expr>>),
+    /// None: a function of other code gives the value.
+    External(External),
 }
 
 /// All operators, by what tells one from another.
@@ -220,7 +222,7 @@ impl Operator {
     /// The regions, other than that in which nothing is present, that have a body, as sets of operands; `None` if there is one body.
     pub fn regions(self) -> Option<Vec<usize>> {
         match &self.typed()?.bodies {
-            Bodies::One(_) => None,
+            Bodies::One(_) | Bodies::External(_) => None,
             Bodies::Regions(bodies) => Some((1..bodies.len()).filter(|region| bodies[*region].is_some()).collect()),
         }
     }

@@ -17,7 +17,7 @@
 
 use std::collections::BTreeSet;
 
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Generator};
 
 use crate::index::{Expr, Program, TensorId, read_by};
 
@@ -34,6 +34,17 @@ pub enum Action {
     Read(TensorId, String),
     /// Writes a tensor to a file.
     Write(TensorId, String),
+    /// Gives every element of a tensor a number.
+    Fill(TensorId, Condition),
+    /// Makes up the elements of a tensor.
+    Random {
+        /// The tensor.
+        tensor: TensorId,
+        /// How.
+        kind: Generator,
+        /// The number that the elements follow from.
+        seed: Condition,
+    },
     /// Puts entries of a file into a tensor, or takes those out that have their coordinates.
     Change {
         /// The tensor.
@@ -130,6 +141,7 @@ impl Action {
         match self {
             Action::For { from, to, .. } | Action::Change { range: Some((from, to)), .. } => vec![from, to],
             Action::While { condition, .. } | Action::If { condition, .. } => vec![condition],
+            Action::Fill(_, number) | Action::Random { seed: number, .. } => vec![number],
             _ => Vec::new(),
         }
     }
@@ -185,7 +197,10 @@ impl Program {
                     [*a, *b].into_iter().for_each(|tensor| read(tensor, &known));
                 }
                 Action::Print(tensor) | Action::Write(tensor, _) => read(*tensor, &known),
-                Action::Read(tensor, _) | Action::Change { tensor, .. } => {
+                Action::Read(tensor, _)
+                | Action::Fill(tensor, _)
+                | Action::Random { tensor, .. }
+                | Action::Change { tensor, .. } => {
                     known.insert(*tensor);
                 }
                 Action::Snapshot(tensor, of) => {
@@ -238,6 +253,13 @@ impl Program {
                     // Of `u64` where the text says so: whether the number is one that the counter reaches shows in the run.
                     let is_whole = |end: &&Condition| matches!(end.expr.dtype, DType::I64 | DType::U64);
                     demand([from, to].iter().all(is_whole), "a range is of neither `i64` nor `u64`");
+                }
+                Action::Fill(tensor, value) => {
+                    let dtype = self.tensors[*tensor].dtype.arithmetic();
+                    demand(value.expr.dtype == dtype, "a tensor is filled with a number of another type");
+                }
+                Action::Random { seed, .. } => {
+                    demand(matches!(seed.expr.dtype, DType::I64 | DType::U64), "a seed is of neither `i64` nor `u64`");
                 }
                 Action::Clock(name) => {
                     clocks.insert(name.clone());

@@ -10,8 +10,8 @@
 
 use std::rc::Rc;
 
-use lacunar_formats::DType;
-use lacunar_front::einsum::Declared;
+use lacunar_formats::{DType, External};
+use lacunar_front::einsum::{Bodies, Declared};
 use lacunar_notation::{BinaryFn, Literal};
 
 use crate::absence::{self, Value};
@@ -31,6 +31,8 @@ pub struct Defined {
     pub bodies: Vec<Option<Term>>,
     /// True if the bodies are those of regions.
     pub has_regions: bool,
+    /// The function of other code that gives the value, if there are no bodies.
+    pub external: Option<External>,
     identity: Option<Scalar>,
     annihilator: Option<Scalar>,
     is_idempotent: bool,
@@ -47,13 +49,19 @@ impl Defined {
             Literal::Absent => Scalar::zero(operand),
             Literal::Fill(value) => Scalar::from(value).cast(operand),
         };
+        let external = match &declared.bodies {
+            Bodies::External(function) => Some(*function),
+            _ => None,
+        };
         let result = bodies.iter().flatten().next().map_or(operand, |body| body.dtype);
+        let result = external.map_or(result, |function| function.signature().result);
         Defined {
             name: declaration.name.clone(),
             operand,
             result,
             bodies,
             has_regions,
+            external,
             identity: declaration.properties.identity.map(value),
             annihilator: declaration.properties.annihilator.map(value),
             is_idempotent: declaration.properties.idempotent,
@@ -77,6 +85,9 @@ impl Defined {
         let value = match operands {
             [a, b] if is_identity(a) => b.scalar(),
             [a, b] if is_identity(b) => a.scalar(),
+            _ if self.external.is_some() => {
+                self.external.map_or(Scalar::zero(self.result), |function| called(function, &values, self.operand))
+            }
             _ => {
                 self.bodies.first().and_then(Option::as_ref).map_or(Scalar::zero(self.result), |body| of(body, &values))
             }
@@ -110,6 +121,12 @@ impl Defined {
     }
 }
 
+/// The value of a function of other code.
+fn called(function: External, operands: &[Scalar], dtype: DType) -> Scalar {
+    let operands: Vec<lacunar_formats::Scalar> = operands.iter().map(|operand| operand.fill(dtype)).collect();
+    Scalar::from(function.call(&operands))
+}
+
 /// The value of a body.
 fn of(body: &Term, operands: &[Scalar]) -> Scalar {
     let value = |term: &Term| of(term, operands);
@@ -128,7 +145,7 @@ fn of(body: &Term, operands: &[Scalar]) -> Scalar {
             operator.value(&values, &[]).scalar()
         }
         // A body has its operands alone.
-        Node::Element(..) | Node::Index(_) | Node::Reduce { .. } => Scalar::zero(body.dtype),
+        Node::Element(..) | Node::Related(..) | Node::Index(_) | Node::Reduce { .. } => Scalar::zero(body.dtype),
     }
 }
 

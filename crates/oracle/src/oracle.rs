@@ -45,9 +45,9 @@ use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
 use crate::operators::Operation;
 use crate::patterns::{holding, is_pattern_of};
-use crate::read::{Known, Reading, Sizes, Statement, collect, read};
+use crate::read::{Action, Known, Reading, Sizes, Statement, collect, read};
 use crate::scalar::Scalar;
-use crate::sums::{Asked, Index, Node, Term, coordinate, gives_index, variables, with_reductions};
+use crate::sums::{Asked, Index, Node, Term, coordinate, gives_index, indices_of, variables, with_reductions};
 use actions::State;
 
 /// The largest iteration space that is evaluated, in nodes of the expression times points.
@@ -188,6 +188,7 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
     let tensors = &program.reading.tensors;
     let declared = |tensor: &Known| tensor.fill.unwrap_or(Scalar::zero(tensor.dtype));
     let fills: Vec<Scalar> = tensors.iter().map(declared).collect();
+    let made = Action::made(&program.reading.body);
     let filled = |entries: &Entries, tensor: &Known| entries.clone().with_fill(declared(tensor));
     let mut stored = Vec::new();
     for (number, (tensor, format)) in tensors.iter().zip(&program.formats).enumerate() {
@@ -200,7 +201,9 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
         }
         stored.push(match question.given.get(&tensor.name) {
             Some(entries) => Some(Lookup::new(&filled(entries, tensor).stored_in(format)?)?),
-            None if !tensor.result => return Err(format!("input `{}` has no values", tensor.name)),
+            None if !tensor.result && !made.contains(&TensorId::from_index(number)) => {
+                return Err(format!("input `{}` has no values", tensor.name));
+            }
             None => None,
         });
     }
@@ -269,6 +272,7 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar], all_have_gaps: bool) 
         }
         Node::Element(tensor, _) => Value::Absent(fills[tensor.index()]),
         Node::Index(_) => Value::Stored(Scalar::zero(term.dtype)),
+        Node::Related(..) => Value::Absent(Scalar::zero(term.dtype)),
         Node::Cast(a) => cast(blank(a), term.dtype),
         Node::Unary(function, a) => unary(blank(a), |value| value.unary(*function, a.dtype)),
         Node::Binary(function, a, b) => {
@@ -490,7 +494,7 @@ fn run(
 /// The number of nodes that are evaluated for one value of a term; `None` if they cannot be counted.
 fn work(program: &Program, term: &Term) -> Option<u64> {
     let below = match &term.node {
-        Node::Constant(_) | Node::Element(..) | Node::Index(_) | Node::Operand(_) => 0,
+        Node::Constant(_) | Node::Element(..) | Node::Index(_) | Node::Related(..) | Node::Operand(_) => 0,
         Node::Apply(_, operands) => {
             operands.iter().try_fold(0u64, |sum, operand| sum.checked_add(work(program, operand)?))?
         }
@@ -537,7 +541,7 @@ fn factors(term: &Term) -> Vec<&Term> {
 /// True if the value of a term changes with a variable.
 fn depends(term: &Term, var: VarId) -> bool {
     match &term.node {
-        Node::Element(_, indices) => variables(indices).contains(&var),
+        Node::Element(..) | Node::Related(..) => variables(indices_of(&term.node)).contains(&var),
         Node::Index(own) => *own == var,
         _ => children(term).into_iter().any(|child| depends(child, var)),
     }
@@ -555,7 +559,7 @@ fn inexactness(program: &Program, inexact: &[f64], term: &Term) -> f64 {
 
 fn children(term: &Term) -> Vec<&Term> {
     match &term.node {
-        Node::Constant(_) | Node::Element(..) | Node::Index(_) | Node::Operand(_) => Vec::new(),
+        Node::Constant(_) | Node::Element(..) | Node::Index(_) | Node::Related(..) | Node::Operand(_) => Vec::new(),
         Node::Apply(_, operands) => operands.iter().collect(),
         Node::Unary(_, a) | Node::Cast(a) | Node::Reduce { body: a, .. } => vec![a],
         Node::Binary(_, a, b) => vec![a, b],
@@ -602,6 +606,7 @@ impl<'a> Run<'a> {
             Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
             Node::Element(tensor, indices) => self.element(*tensor, indices),
             Node::Index(var) => Value::Stored(Scalar::Int(i128::from(self.at[var.index()]))),
+            Node::Related(function, sides) => self.related(*function, sides),
             Node::Cast(a) => {
                 let value = self.value(a);
                 // Stored zeros are true.
@@ -642,16 +647,37 @@ impl<'a> Run<'a> {
 
     /// The coordinate of a tensor that indices are at the current point.
     fn coordinate(&self, tensor: TensorId, indices: &[Index]) -> Option<Vec<u64>> {
-        let element = |tensor: TensorId, at: &[u64]| {
-            let is_inside = at.iter().zip(&self.program.dims[tensor.index()]).all(|(at, size)| at < size);
-            let stored = self.stored[tensor.index()].as_ref().filter(|_| is_inside)?;
-            let value = stored.get(at.iter().copied()).map_or(self.fills[tensor.index()], |(value, _)| value);
-            match value {
-                Scalar::Int(value) => Some(value),
-                _ => None,
-            }
-        };
+        let element = |tensor: TensorId, at: &[u64]| self.number(tensor, at);
         coordinate(tensor, indices, &self.at, Asked { element: &element, dims: &self.program.dims })
+    }
+
+    /// The element of a tensor of integers at a coordinate, unless that lies outside.
+    fn number(&self, tensor: TensorId, at: &[u64]) -> Option<i128> {
+        let is_inside = at.iter().zip(&self.program.dims[tensor.index()]).all(|(at, size)| at < size);
+        let stored = self.stored[tensor.index()].as_ref().filter(|_| is_inside)?;
+        let value = stored.get(at.iter().copied()).map_or(self.fills[tensor.index()], |(value, _)| value);
+        match value {
+            Scalar::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// True, where a relation of index variables holds at the current point, and else nothing. A border is that of the dimension of the
+    /// variable on the left.
+    fn related(&self, function: BinaryFn, sides: &[Index; 2]) -> Value {
+        let size = sides[0].variable().map_or(0, |var| self.program.sizes[var.index()]);
+        let element = |tensor: TensorId, at: &[u64]| self.number(tensor, at);
+        let asked = Asked { element: &element, dims: &self.program.dims };
+        let [left, right] = sides.each_ref().map(|side| side.value(size, &self.at, asked));
+        let holds = left.zip(right).is_some_and(|(left, right)| match function {
+            BinaryFn::Eq => left == right,
+            BinaryFn::Ge => left >= right,
+            BinaryFn::Gt => left > right,
+            BinaryFn::Le => left <= right,
+            _ => left < right,
+        });
+        let value = Scalar::Bool(holds);
+        if holds { Value::Stored(value) } else { Value::Absent(value) }
     }
 
     fn element(&mut self, tensor: TensorId, indices: &[Index]) -> Value {

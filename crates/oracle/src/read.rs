@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use lacunar_formats::{DType, Kind};
 use lacunar_front::Declarations;
 use lacunar_front::einsum::parse_with;
-use lacunar_front::einsum::{Callee, Declared, Expr, ExprKind, Number, Statement as Written};
+use lacunar_front::einsum::{Ast, Bracket, Callee, Declared, Expr, ExprKind, Number, Statement as Written};
 use lacunar_notation::{BinaryFn, Function, TensorId, UnaryFn, VarId};
 
 use crate::operators::Operation;
@@ -42,6 +42,8 @@ pub struct Reading {
     pub body: Vec<Action>,
     /// The lists that are indices, by the numbers of the tensors that stand for them.
     pub lists: BTreeMap<usize, Vec<u64>>,
+    /// The relations in brackets: the name of the tensor that stands for each, its variables, and the two sides.
+    pub relations: Vec<(String, Vec<VarId>, [Index; 2])>,
 }
 
 /// The facts that are known of a tensor.
@@ -90,8 +92,10 @@ pub fn read(source: &str, declarations: &Declarations) -> Result<Reading, String
         reading: Reading::default(),
         values: Vec::new(),
         declared: &ast.operators,
+        ast: &ast,
         operands: Vec::new(),
         types: Vec::new(),
+        made: 0,
     };
     for statement in &ast.statements {
         reader.targets(statement);
@@ -117,10 +121,14 @@ struct Reader<'a> {
     values: Vec<String>,
     /// The operators that the program declares.
     declared: &'a [Declared],
+    /// The tree, which has the relations in brackets by the names of the tensors in their place.
+    ast: &'a Ast,
     /// In the body of an operator: its operands, with their types.
     operands: Vec<(String, DType)>,
     /// The type of each tensor, once it is known.
     types: Vec<Option<DType>>,
+    /// How many tensors have been made up so far.
+    made: i128,
 }
 
 /// A value whose type may still be open.
@@ -444,12 +452,28 @@ impl Reader<'_> {
     }
 
     fn element(&mut self, name: &str, indices: &[Expr]) -> Result<Value, String> {
+        if let Some(bracket) = self.ast.brackets.get(name) {
+            return self.relation(name, bracket, indices);
+        }
         let tensor = self.tensor(name, indices.len());
         let indices = self.indices(indices)?;
         // One that is read before it is assigned is given, as inputs are.
         let dtype = *self.types[tensor.index()].get_or_insert(DType::F64);
         let element = Term { node: Node::Element(tensor, indices), dtype };
         Ok(Value::Typed(cast(element, computed_in(dtype)), dtype))
+    }
+
+    /// A relation in brackets, of these variables.
+    fn relation(&mut self, name: &str, bracket: &Bracket, vars: &[Expr]) -> Result<Value, String> {
+        let to = self.vars(vars)?;
+        let from: Vec<VarId> = bracket.vars.iter().map(|name| self.var(name)).collect();
+        let renamed = |var: VarId| {
+            from.iter().position(|own| *own == var).and_then(|place| to.get(place).copied()).unwrap_or(var)
+        };
+        let sides = [self.index(&bracket.left)?.renamed(&renamed), self.index(&bracket.right)?.renamed(&renamed)];
+        self.reading.relations.push((name.to_string(), to, sides.clone()));
+        let node = Node::Related(bracket.op.function(), Box::new(sides));
+        Ok(Value::Typed(cast(Term { node, dtype: DType::Pattern }, DType::Bool), DType::Pattern))
     }
 
     fn converted(&mut self, operand: &Expr, dtype: DType) -> Result<Value, String> {
@@ -658,6 +682,7 @@ pub fn collect<'t>(term: &'t Term, found: &mut Vec<(TensorId, &'t [Index])>) {
             found.push((*tensor, indices));
             indices.iter().for_each(|index| index.collect(found));
         }
+        Node::Related(_, sides) => sides.iter().for_each(|index| index.collect(found)),
         Node::Unary(_, a) | Node::Cast(a) | Node::Reduce { body: a, .. } => collect(a, found),
         Node::Binary(_, a, b) => {
             collect(a, found);

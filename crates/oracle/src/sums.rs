@@ -42,6 +42,8 @@ pub enum Node {
     Element(TensorId, Vec<Index>),
     /// The value of a variable.
     Index(VarId),
+    /// A relation of index variables: absent where it does not hold.
+    Related(BinaryFn, Box<[Index; 2]>),
     /// A function of one operand.
     Unary(UnaryFn, Box<Term>),
     /// A function of two operands.
@@ -127,19 +129,33 @@ impl Index {
         }
     }
 
+    /// The same with other variables.
+    pub fn renamed(self, to: &impl Fn(VarId) -> VarId) -> Index {
+        let terms = self.terms.into_iter().map(|(var, factor)| (to(var), factor)).collect();
+        let elements = self
+            .elements
+            .into_iter()
+            .map(|(of, at, factor)| (of, at.into_iter().map(|index| index.renamed(to)).collect(), factor));
+        Index { terms, elements: elements.collect(), ..self }
+    }
+
     /// The coordinate in a dimension of a size, where variables have these values; `None` before the first, and where an element in it
     /// lies outside.
     fn at(&self, size: u64, values: &[u64], asked: Asked<'_>) -> Option<u64> {
+        u64::try_from(self.value(size, values, asked)?).ok()
+    }
+
+    /// What it comes to in a dimension of a size, where variables have these values; `None` where an element in it lies outside.
+    pub fn value(&self, size: u64, values: &[u64], asked: Asked<'_>) -> Option<i128> {
         let terms = self.terms.iter().map(|(var, factor)| i128::from(*factor) * i128::from(values[var.index()]));
         let mut sum = terms.sum::<i128>() + i128::from(self.constant);
         for (tensor, indices, factor) in &self.elements {
             sum += i128::from(*factor) * (asked.element)(*tensor, &coordinate(*tensor, indices, values, asked)?)?;
         }
-        let sum = match self.border {
-            Some(border) => border.coordinate(sum, size)?,
-            None => sum,
-        };
-        u64::try_from(sum).ok()
+        match self.border {
+            Some(border) => border.coordinate(sum, size),
+            None => Some(sum),
+        }
     }
 
     /// Its elements, and those in their indices.
@@ -172,6 +188,15 @@ pub fn variables(indices: &[Index]) -> Vec<VarId> {
     found
 }
 
+/// The indices of an element, and those that a relation is of.
+pub fn indices_of(node: &Node) -> &[Index] {
+    match node {
+        Node::Element(_, indices) => indices,
+        Node::Related(_, sides) => &sides[..],
+        _ => &[],
+    }
+}
+
 /// The value of a statement with all its reductions, if these are the variables of its target and it combines by an operation.
 pub fn with_reductions(rhs: &Term, vars: &[VarId], operation: &Operation) -> Term {
     let mut free = Vec::new();
@@ -200,8 +225,8 @@ fn around_value(term: Term, made: &impl Fn(Term) -> Term) -> Term {
 fn free_vars(term: &Term, bound: &mut Vec<VarId>, found: &mut Vec<VarId>) {
     match &term.node {
         Node::Constant(_) | Node::Operand(_) => {}
-        Node::Element(_, indices) => {
-            for var in variables(indices) {
+        Node::Element(..) | Node::Related(..) => {
+            for var in variables(indices_of(&term.node)) {
                 if !bound.contains(&var) && !found.contains(&var) {
                     found.push(var);
                 }
@@ -272,7 +297,7 @@ fn place(whole: Term, var: VarId) -> Term {
 fn uses(term: &Term, var: VarId) -> bool {
     match &term.node {
         Node::Constant(_) | Node::Operand(_) => false,
-        Node::Element(_, indices) => variables(indices).contains(&var),
+        Node::Element(..) | Node::Related(..) => variables(indices_of(&term.node)).contains(&var),
         Node::Index(own) => *own == var,
         Node::Unary(_, a) | Node::Cast(a) => uses(a, var),
         Node::Binary(_, a, b) => uses(a, var) || uses(b, var),

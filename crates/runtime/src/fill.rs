@@ -26,9 +26,9 @@ use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::cast;
 use crate::coo::Coo;
-use crate::dispatch::with_word;
+use crate::dispatch::{with_element, with_word};
 use crate::error::{AllocError, StorageError};
-use crate::fits::check_type;
+use crate::fits::{check_type, positions};
 use crate::parallel::{self, GRAIN};
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
@@ -50,6 +50,31 @@ impl Tensor {
     /// The format has another order, cannot be empty, or memory is refused.
     pub fn empty(dims: Vec<u64>, format: &Format, fill: Scalar) -> Result<Tensor, StorageError> {
         Tensor::from_coo_filled(Coo::empty(dims, fill.ty), format, fill)
+    }
+
+    /// A tensor all of whose elements are a number, with a fill value of its type: sparse formats store nothing where both are the same.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, Format, Scalar};
+    /// use lacunar_runtime::Tensor;
+    /// let [zero, two] = [0.0, 2.0].map(|value| Scalar::real(DType::F64, value));
+    /// let full = Tensor::constant(vec![2, 3], &Format::csr(), two, zero).unwrap();
+    /// assert_eq!((full.nnz(), full.to_dense::<f64>().unwrap()), (6, vec![2.0; 6]));
+    /// assert_eq!(Tensor::constant(vec![2, 3], &Format::csr(), two, two).unwrap().nnz(), 0);
+    /// ```
+    ///
+    /// # Errors
+    /// The format has another order, sizes overflow, the fill value is of another type, or memory is refused.
+    pub fn constant(dims: Vec<u64>, format: &Format, value: Scalar, fill: Scalar) -> Result<Tensor, StorageError> {
+        let count =
+            usize::try_from(positions(1, &dims)?).map_err(|_| StorageError::overflow("the number of values"))?;
+        let values = with_element!(value.ty, T => {
+            let mut values = Array::<T>::zeroed(count)?;
+            values.fill(element_of::<T>(value));
+            Buffer::from_array(values)
+        });
+        let order = dims.len();
+        Tensor::from_dense(dims, values, &Format::dense(order))?.with_fill(fill)?.convert(format)
     }
 
     /// The same stored values with another fill value, which elements have that are not stored. Zeros of either sign are 0.

@@ -21,12 +21,9 @@
 //! assert_eq!(matrix.nnz(), 20);
 //! ```
 
-use std::fmt;
-use std::str::FromStr;
-
 use lacunar_formats::{DType, Format, Kind};
+pub use lacunar_formats::{Generator, GeneratorError};
 use rustc_hash::FxHashSet;
-use thiserror::Error;
 
 use crate::array::Array;
 use crate::buffer::Buffer;
@@ -37,67 +34,6 @@ use crate::error::{AllocError, StorageError};
 use crate::fits::positions;
 use crate::tensor::Tensor;
 use crate::values::Element;
-
-/// A kind of made-up tensor.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Generator {
-    /// Every entry random.
-    Rand,
-    /// Every entry 1.
-    Ones,
-    /// Every entry, counting from 0.
-    Arange,
-    /// Each entry with this probability, from 0 to 1.
-    Sparse(f64),
-    /// The number of entries in each row.
-    Uniform(u64),
-}
-
-/// A text that names no generator.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{text}` is not a generator; there are rand, ones, arange, sparse(P) with P from 0 to 1, and uniform(N)")]
-pub struct GeneratorError {
-    /// The text.
-    pub text: String,
-}
-
-impl FromStr for Generator {
-    type Err = GeneratorError;
-
-    fn from_str(text: &str) -> Result<Generator, GeneratorError> {
-        let error = || GeneratorError { text: text.to_string() };
-        let trimmed = text.trim();
-        let (name, argument) = match trimmed.split_once('(') {
-            Some((name, rest)) => (name.trim(), Some(rest.strip_suffix(')').ok_or_else(error)?.trim())),
-            None => (trimmed, None),
-        };
-        match (name, argument) {
-            ("rand" | "r", None) => Ok(Generator::Rand),
-            ("ones", None) => Ok(Generator::Ones),
-            ("arange" | "d", None) => Ok(Generator::Arange),
-            ("s", None) => Ok(Generator::Sparse(0.07)),
-            ("h", None) => Ok(Generator::Sparse(0.005)),
-            ("sparse", Some(density)) => {
-                let density = density.parse::<f64>().ok().filter(|density| (0.0..=1.0).contains(density));
-                density.map(Generator::Sparse).ok_or_else(error)
-            }
-            ("uniform", Some(count)) => count.parse().map(Generator::Uniform).map_err(|_| error()),
-            _ => Err(error()),
-        }
-    }
-}
-
-impl fmt::Display for Generator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Generator::Rand => f.write_str("rand"),
-            Generator::Ones => f.write_str("ones"),
-            Generator::Arange => f.write_str("arange"),
-            Generator::Sparse(density) => write!(f, "sparse({density})"),
-            Generator::Uniform(count) => write!(f, "uniform({count})"),
-        }
-    }
-}
 
 /// Makes a tensor.
 ///

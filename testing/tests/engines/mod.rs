@@ -12,7 +12,7 @@ use lacunar::{Backend, DynTensor, Error, Format, Kernel, Optimization, Options, 
 use lacunar_compiler::plan::Conversion;
 use lacunar_front::Declarations;
 use lacunar_machine::{Machine, Reach, model};
-use lacunar_notation::{Role, Tensor};
+use lacunar_notation::{Action, Role, Tensor};
 use lacunar_runtime::pool::with_threads;
 use lacunar_testing::data;
 use lacunar_testing::day::{chosen, today};
@@ -150,8 +150,12 @@ impl BackEnd {
         let Declarations { formats, dtypes, fills, structures, unique, inputs, given, .. } = declarations.clone();
         let mut bare =
             Declarations { formats, dtypes, fills, structures, unique, inputs, given, ..Declarations::default() };
-        // Where indices are no variables, the sizes of the inputs do not tell those that are declared.
-        if instance.program.tensors.iter().any(|(_, tensor)| tensor.role == Role::Indicator) {
+        // Where indices are no variables, and of tensors that are made up, the sizes of the inputs do not tell those that are declared.
+        let mut needs_sizes = instance.program.tensors.iter().any(|(_, tensor)| tensor.role == Role::Indicator);
+        Action::visit(&instance.program.body, &mut |action| {
+            needs_sizes |= matches!(action, Action::Fill(..) | Action::Random { .. });
+        });
+        if needs_sizes {
             bare.sizes = declarations.sizes.clone();
             bare.dims = declarations.dims.clone();
             bare.dims.retain(|name, _| !instance.given.contains_key(name));

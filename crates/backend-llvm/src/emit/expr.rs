@@ -64,6 +64,11 @@ impl<'ctx> Emitter<'ctx, '_> {
                 self.select(condition, self.known(a)?, self.known(b)?)
             }
             Expr::Cast(to, a) => self.cast(self.source.type_of(a), to, self.known(a)?),
+            Expr::Extern(function, a, b) => {
+                let operands =
+                    std::iter::once(a).chain(b).map(|operand| self.known(operand)).collect::<Result<Vec<_>, _>>()?;
+                self.external(function, &operands)
+            }
             Expr::Word(op, word, place) => {
                 self.word(op, self.source.type_of(word), self.known(word)?, self.known(place)?)
             }

@@ -6,10 +6,12 @@ use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FloatValue, FunctionValue, InstructionValue};
+use lacunar_formats::{External, Signature};
 use lacunar_imp::UnaryOp;
 
 use super::Emitter;
 use super::arith::NOT_ON_TYPE;
+use super::value::{self, Value};
 use crate::LlvmError;
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -99,6 +101,28 @@ impl<'ctx> Emitter<'ctx, '_> {
         };
         let args: Vec<BasicMetadataValueEnum> = args.iter().map(|&arg| arg.into()).collect();
         Ok(self.call_function(function, &args)?.into_float_value())
+    }
+
+    /// A function of other code, which gives the same value for the same operands and does nothing else.
+    pub(super) fn external(&self, external: External, operands: &[Value<'ctx>]) -> Result<Value<'ctx>, LlvmError> {
+        let symbol = external.symbol();
+        let function = match self.module.get_function(&symbol) {
+            Some(function) => function,
+            None => {
+                let Signature { operand, result, .. } = external.signature();
+                let operand = BasicMetadataTypeEnum::from(value::register_type(self.context, operand));
+                let result = value::register_type(self.context, result);
+                let function =
+                    self.module.add_function(&symbol, result.fn_type(&vec![operand; operands.len()], false), None);
+                for (attribute, value) in [("nounwind", 0), ("willreturn", 0), ("memory", 0)] {
+                    let kind = Attribute::get_named_enum_kind_id(attribute);
+                    function.add_attribute(AttributeLoc::Function, self.context.create_enum_attribute(kind, value));
+                }
+                function
+            }
+        };
+        let args: Vec<BasicMetadataValueEnum> = operands.iter().map(|operand| operand.parts().0.into()).collect();
+        Ok(Value::from_parts(self.call_function(function, &args)?, None))
     }
 
     fn call_function(

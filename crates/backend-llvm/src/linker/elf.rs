@@ -25,6 +25,8 @@ use object::{
     SectionIndex, SymbolIndex,
 };
 
+use lacunar_formats::External;
+
 use crate::LlvmError;
 
 /// The bytes of a page, for which access is granted.
@@ -221,9 +223,12 @@ fn reserve(
     Ok(place)
 }
 
-/// The address of a function of the C library or its mathematics.
+/// The address of a function that an operator is, or of one of the C library or its mathematics.
 fn in_process(name: &str) -> Result<usize, LlvmError> {
     let missing = || LlvmError::Load(format!("there is no function `{name}` in the process"));
+    if let Some(own) = name.strip_prefix(External::SYMBOLS) {
+        return External::find(own).map(External::address).ok_or_else(missing);
+    }
     let symbol = CString::new(name).map_err(|_| missing())?;
     // SAFETY: a look-up by a C string.
     let mut address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) };

@@ -13,12 +13,13 @@
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Scalar};
 use lacunar_imp::{CompareOp, ExprId};
-use lacunar_notation::concrete::Stmt;
+use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{BinaryFn, Expr, ExprKind, Role, TensorId, UnaryFn};
 
 use super::compute::expr;
 use super::scope::Scope;
 use super::{Lowerer, Phase};
+use crate::algebra::selected;
 
 /// The condition under which a consumer needs what a producer puts into a workspace; `None` if it always may.
 ///
@@ -33,9 +34,23 @@ pub(super) fn condition(
     match consumer {
         // A phase that finds the pattern alone computes no values.
         _ if cx.options.phase == Phase::Assemble => Ok(None),
-        Stmt::Assign(assign) if cx.kernel.tensors[workspace].order() == 0 => of_expr(cx, &assign.rhs, workspace, scope),
+        Stmt::Assign(assign)
+            if cx.kernel.tensors[workspace].order() == 0 && !is_asked(cx, assign, workspace, scope) =>
+        {
+            of_expr(cx, &assign.rhs, workspace, scope)
+        }
         _ => Ok(None),
     }
+}
+
+/// True if the result stores an element where the workspace was given something, whatever it was: that is known only when the loops have
+/// been. A product that is stored where it is no zero does not show it.
+fn is_asked(cx: &Lowerer<'_>, assign: &Assign, workspace: TensorId, scope: &Scope) -> bool {
+    let target = &cx.kernel.tensors[assign.lhs.tensor];
+    let mut chooses = false;
+    assign.rhs.visit(&mut |part| chooses |= matches!(part.kind, ExprKind::Select(_)));
+    let is_pruned = selected(&cx.kernel.tensors, assign).is_some() && target.fill().is_zero() && !chooses;
+    scope.sink(workspace).and_then(|sink| sink.given()).is_some() && !is_pruned
 }
 
 fn of_expr(cx: &mut Lowerer<'_>, of: &Expr, workspace: TensorId, scope: &Scope) -> Result<Option<ExprId>, Diagnostic> {

@@ -20,7 +20,7 @@ use lacunar_notation::{AssignOp, Assignment, Expr, ExprKind, Program, Role, Tens
 
 use super::convert::{read_converted, stored_as};
 use super::maps::without_map;
-use super::{Conversion, Plan, Request, finish, given, insert, storage, workspaces};
+use super::{Conversion, Plan, Request, finish, gathers, given, insert, storage, workspaces};
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::make_explicit;
 use crate::schedule::{apply, apply_all};
@@ -78,6 +78,7 @@ impl Written {
         check_relations(&self.kernel)?;
         self.assign_once();
         let without_map = self.leave_maps();
+        self.gather();
         self.convert_operands()?;
         let convert_result = self.assemble_result()?.or(without_map);
         self.finish()?;
@@ -155,25 +156,45 @@ impl Written {
         Some(plain)
     }
 
+    /// Reads tensors whose values are coordinates of an indicator from dense ones.
+    fn gather(&mut self) {
+        for (assign, _) in given::known_orders(&self.kernel) {
+            let read = (self.result, &assign.rhs);
+            gathers::read_values(&mut self.kernel, read, &mut self.conversions, &mut self.notes);
+        }
+    }
+
     /// Reads operands that the loops cannot walk through from tensors in another format.
     fn convert_operands(&mut self) -> Result<(), Diagnostic> {
-        let mut discordant: Vec<(AccessKey, Format)> = Vec::new();
-        for (assign, order) in given::known_orders(&self.kernel) {
-            for (key, format) in storage::discordant(&self.kernel, &assign.lhs, &assign.rhs, &order) {
-                if !discordant.iter().any(|(known, _)| *known == key) {
-                    discordant.push((key, format));
-                }
+        // What is computed has its levels in the order of the loops, which the others are looked at with.
+        for (key, format) in self.discordant() {
+            if self.kernel.tensors[key.tensor].is_in_any_order() {
+                self.kernel.tensors[key.tensor].format = format;
             }
         }
-        for (key, format) in discordant {
+        for (key, format) in self.discordant() {
             let info = &self.kernel.tensors[key.tensor];
-            if given::is_positioned(&self.kernel, key.tensor, &key.vars) || info.role != Role::Input {
+            let is_given = matches!(info.role, Role::Input | Role::Indicator);
+            if given::is_positioned(&self.kernel, key.tensor, &key.vars) || !is_given {
                 return Err(self.contradicted(key.tensor));
             }
             let why = "the loops take its coordinates in another way";
             read_converted(&mut self.kernel, &key, &format, why, &mut self.conversions, &mut self.notes);
         }
         Ok(())
+    }
+
+    /// The operands that the loops cannot walk through as they are, each with a format in which they can.
+    fn discordant(&self) -> Vec<(AccessKey, Format)> {
+        let mut found: Vec<(AccessKey, Format)> = Vec::new();
+        for (assign, order) in given::known_orders(&self.kernel) {
+            for (key, format) in storage::discordant(&self.kernel, &assign.lhs, &assign.rhs, &order) {
+                if !found.iter().any(|(known, _)| *known == key) {
+                    found.push((key, format));
+                }
+            }
+        }
+        found
     }
 
     fn contradicted(&self, tensor: TensorId) -> Diagnostic {

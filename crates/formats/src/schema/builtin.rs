@@ -124,6 +124,34 @@ impl Template {
         if params.is_empty() { self.name.clone() } else { format!("{}<{}>", self.name, params.join(",")) }
     }
 
+    /// The values that a text gives to the first parameters, in their order or by their names: `64`, `K=64`. `None` if it gives one
+    /// twice, or to a parameter that is not there.
+    ///
+    /// ```
+    /// use lacunar_formats::Template;
+    /// let all = Template::every_program();
+    /// let list = all.iter().find(|template| template.name() == "blist").unwrap();
+    /// assert_eq!((list.arguments("8"), list.arguments("k = 8"), list.arguments("")), (Some(vec![8]), Some(vec![8]), Some(vec![])));
+    /// assert_eq!((list.arguments("8, K=9"), list.arguments("size=8")), (None, None));
+    /// ```
+    pub fn arguments(&self, text: &str) -> Option<Vec<u32>> {
+        let mut values: Vec<Option<u32>> = Vec::new();
+        for (place, word) in text.split(',').map(str::trim).filter(|word| !word.is_empty()).enumerate() {
+            let named = word.split_once('=').map(|(name, number)| (name.trim(), number.trim()));
+            let is_named = |name: &str| self.params.iter().position(|(own, _)| own.eq_ignore_ascii_case(name));
+            let (at, number) = match named {
+                Some((name, number)) => (is_named(name)?, number),
+                None => (place, word),
+            };
+            values.resize(values.len().max(at + 1), None);
+            if values[at].replace(number.parse().ok()?).is_some() {
+                return None;
+            }
+        }
+        let defaults = self.params.iter().map(|(_, value)| *value).chain(std::iter::repeat(0));
+        Some(values.into_iter().zip(defaults).map(|(value, default)| value.unwrap_or(default)).collect())
+    }
+
     /// The schema in which the first parameters have these values.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use lacunar_notation::provenance::{Provenance, Tag};
 use lacunar_notation::schedule::{BoundKind, Parts};
 use lacunar_notation::{Monoid, VarId};
 
-use crate::einsum::{Name, Statement};
+use crate::einsum::{Bracket, Name, Statement};
 
 /// A statement of concrete notation.
 #[derive(Clone, Debug)]
@@ -23,6 +23,10 @@ pub struct Nest {
     pub(crate) provenance: Provenance,
     /// The tensors that are filled and read inside, in the order of their first assignments.
     pub(crate) workspaces: Vec<String>,
+    /// The relations in brackets, by the names of their tensors.
+    pub(crate) brackets: IndexMap<String, Bracket>,
+    /// The target that is assigned by sums in brackets, each of which has to tell its terms.
+    pub(crate) placed: Option<Span>,
     /// The operation that combines values into the result.
     pub(crate) monoid: Option<Monoid>,
 }

@@ -103,6 +103,10 @@ pub(crate) enum Mistake {
         span: Span,
         expected: &'static str,
     },
+    /// What stands in brackets and is no relation of index variables.
+    Bracket {
+        span: Span,
+    },
     /// A line for a workspace that no statement has.
     NoWorkspace {
         span: Span,
@@ -232,6 +236,14 @@ impl Mistake {
                     .label(span, "its line")
                     .hint("remove the line, or fill the workspace in a producer of `where`")
             }
+            Mistake::Bracket { span } => Diagnostic::error(
+                "E1414",
+                "no relation of index variables stands in these brackets",
+            )
+            .label(span, "not a relation")
+            .hint(
+                "relations are `[d == i + 1]`, `[d == p(i)]`, `[d == {3, 1}(i)]`, `[d == wrap(i + 1)]`, `[i - j >= 0]`",
+            ),
             other => other.into_diagnostic(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! line := name ':' type format role [size ('x' size)*] ['fill' value]
-//! role := 'input' | ['updated' | 'inserted'] 'result' | kind 'workspace'
+//! role := 'input' | ['updated' | 'inserted'] 'result' | kind 'workspace' | 'indicator', with the relation behind the sizes
 //! ```
 //!
 //! A declaration of the caller overrules a line. On exit the lines are blank in the text, so that places in it stay.
@@ -32,6 +32,8 @@ pub struct Line {
     pub dims: Option<Vec<u64>>,
     /// The value of elements that are not stored, if it is not 0.
     pub fill: Option<Scalar>,
+    /// The relation in brackets that the tensor stands for.
+    pub relation: Option<String>,
     /// The line.
     pub span: Span,
 }
@@ -49,12 +51,14 @@ pub enum LineRole {
     Inserted,
     /// Made inside of a statement.
     Workspace(WorkspaceKind),
+    /// A relation of indices.
+    Indicator,
 }
 
 impl Line {
     /// True for a tensor of the program, whose name the user gives values to or asks for.
     pub fn is_outside(&self) -> bool {
-        !matches!(self.role, LineRole::Workspace(_))
+        matches!(self.role, LineRole::Input | LineRole::Result | LineRole::Updated | LineRole::Inserted)
     }
 
     /// The declarations with what lines say and they do not.
@@ -69,6 +73,11 @@ impl Line {
                 named.insert(name);
             });
         }
+        for bracket in ast.brackets.values() {
+            visit(&bracket.right, &mut |name, _| {
+                named.insert(name);
+            });
+        }
         for line in ast.lines.iter().filter(|line| line.is_outside() && named.contains(line.name.as_str())) {
             let name = || line.name.clone();
             all.formats.entry(name()).or_insert_with(|| line.format.clone());
@@ -77,6 +86,17 @@ impl Line {
                 all.dims.entry(name()).or_insert_with(|| dims.clone());
             }
             all.fills.entry(name()).or_insert(line.fill.unwrap_or(Scalar::zero(line.dtype)));
+        }
+        // A relation's line says how far its variables run.
+        let is_relation = |line: &&Line| line.role == LineRole::Indicator && ast.brackets.contains_key(&line.name);
+        for line in ast.lines.iter().filter(is_relation) {
+            let dims = line
+                .dims
+                .clone()
+                .filter(|dims| Some(dims.len()) == ast.brackets.get(&line.name).map(|own| own.vars.len()));
+            if let Some(dims) = dims {
+                all.dims.entry(line.name.clone()).or_insert(dims);
+            }
         }
         all
     }
@@ -128,8 +148,12 @@ fn read(text: &str, start: usize) -> Option<Result<Line, Mistake>> {
 
 fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mistake> {
     let wrong = |expected| Mistake::Line { span, expected };
-    let at = words.iter().position(|word| matches!(*word, "input" | "result" | "workspace"));
-    let at = at.ok_or(wrong("`input`, `result` or `workspace`"))?;
+    let at = words.iter().position(|word| matches!(*word, "input" | "result" | "workspace" | "indicator"));
+    let at = at.ok_or(wrong("`input`, `result`, `workspace` or `indicator`"))?;
+    let (words, relation) = match words.iter().position(|word| word.starts_with('[')) {
+        Some(begin) if words[at] == "indicator" && begin > at => (&words[..begin], Some(words[begin..].join(" "))),
+        _ => (words, None),
+    };
     let (before, after) = (&words[..at], &words[at + 1..]);
     let (kind, format) = before.split_last().map_or(("", before), |(kind, format)| (*kind, format));
     let (role, format) = match (words[at], kind) {
@@ -137,6 +161,7 @@ fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mi
         ("result", "updated") => (LineRole::Updated, format),
         ("result", "inserted") => (LineRole::Inserted, format),
         ("result", _) => (LineRole::Result, before),
+        ("indicator", _) => (LineRole::Indicator, before),
         (_, kind) => {
             let found = WorkspaceKind::ALL.into_iter().find(|known| known.name() == kind);
             (LineRole::Workspace(found.ok_or(wrong("a kind of workspace"))?), format)
@@ -156,5 +181,5 @@ fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mi
     let dims = dims.map(|text| sizes(text).ok_or(wrong("sizes as `5x7`"))).transpose()?;
     let value = |text: &str| options::fill(&format!("{name}:{text}")).ok().map(|(_, value)| value);
     let fill = fill.map(|text| value(text).ok_or(wrong("a fill value"))).transpose()?;
-    Ok(Line { name: name.to_string(), dtype, format, role, dims, fill, span })
+    Ok(Line { name: name.to_string(), dtype, format, role, dims, fill, relation, span })
 }

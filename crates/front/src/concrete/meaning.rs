@@ -22,7 +22,7 @@ use lacunar_notation::{AssignOp, BinaryFn, Function, Monoid, VarId};
 
 use super::ast::{Nest, Stmt};
 use super::error::Mistake;
-use crate::einsum::{BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Meaning, Name, Statement, meaning};
+use crate::einsum::{BinaryOp, Bracket, Callee, Expr, ExprKind, MAX_HEIGHT, Meaning, Name, Statement, meaning};
 
 /// The most operands of a statement that workspaces are written out in.
 const MAX_SIZE: usize = 20_000;
@@ -30,8 +30,14 @@ const MAX_SIZE: usize = 20_000;
 /// The statement that a nest means, with the nest.
 pub(super) fn statement(mut nest: Nest, span: Span) -> Result<Statement, Mistake> {
     nest.workspaces = workspaces(&nest.body);
-    let mut meaning =
-        Evaluation { nest: &nest, loops: Vec::new(), values: IndexMap::new(), read: IndexSet::new(), size: 0 };
+    let mut meaning = Evaluation {
+        nest: &nest,
+        loops: Vec::new(),
+        values: IndexMap::new(),
+        read: IndexSet::new(),
+        size: 0,
+        placed: None,
+    };
     meaning.run(&nest.body, 0)?;
     if let Some(name) = nest.workspaces.iter().find(|name| !meaning.read.contains(*name)) {
         return Err(Mistake::NotRead { span, name: name.clone() });
@@ -51,32 +57,49 @@ pub(super) fn statement(mut nest: Nest, span: Span) -> Result<Statement, Mistake
     if value.rhs.height > MAX_HEIGHT {
         return Err(Mistake::TooLong { span });
     }
+    let placed = meaning.placed;
     nest.monoid = value.monoid;
+    nest.placed = placed;
     let name = Name { text: result.clone(), span: value.lhs_span };
     let Value { indices, lhs_span, rhs, .. } = value;
     Ok(Statement { name, indices, lhs_span, op: AssignOp::Set, rhs, span, nest: Some(Box::new(nest)) })
 }
 
-/// The tensors that a producer fills and its consumer, or another producer, reads.
+/// The tensors that a producer fills and its consumer, or another producer, reads. One that is assigned outside of producers as well and that
+/// nothing reads is the result, which is combined with at several places.
 fn workspaces(body: &Stmt) -> Vec<String> {
-    fn filled(stmt: &Stmt, inside: bool, found: &mut Vec<String>) {
+    #[derive(Default)]
+    struct Found {
+        inside: Vec<String>,
+        outside: IndexSet<String>,
+        read: IndexSet<String>,
+    }
+    fn filled(stmt: &Stmt, is_inside: bool, found: &mut Found) {
         match stmt {
             Stmt::Assign(statement) => {
-                if inside && !found.contains(&statement.name.text) {
-                    found.push(statement.name.text.clone());
+                let name = &statement.name.text;
+                if !is_inside {
+                    found.outside.insert(name.clone());
+                } else if !found.inside.contains(name) {
+                    found.inside.push(name.clone());
                 }
+                visit(&statement.rhs, &mut |name, _| {
+                    found.read.insert(name.to_string());
+                });
             }
-            Stmt::Forall { body, .. } => filled(body, inside, found),
+            Stmt::Forall { body, .. } => filled(body, is_inside, found),
             Stmt::Where { consumer, producer } => {
                 filled(producer, true, found);
-                filled(consumer, inside, found);
+                filled(consumer, is_inside, found);
             }
-            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| filled(stmt, inside, found)),
+            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| filled(stmt, is_inside, found)),
         }
     }
-    let mut found = Vec::new();
+    let mut found = Found::default();
     filled(body, false, &mut found);
-    found
+    let Found { mut inside, outside, read } = found;
+    inside.retain(|name| read.contains(name) || !outside.contains(name));
+    inside
 }
 
 /// The values that a tensor has been assigned so far.
@@ -99,6 +122,8 @@ struct Evaluation<'a> {
     read: IndexSet<String>,
     /// The operands that were written out so far.
     size: usize,
+    /// The target that is assigned by sums, each of which has to tell its terms.
+    placed: Option<Span>,
 }
 
 impl Evaluation<'_> {
@@ -118,7 +143,7 @@ impl Evaluation<'_> {
                 let mut inside = Vec::new();
                 assigned(producer, &mut inside);
                 // It starts empty every time.
-                for name in inside {
+                for name in inside.into_iter().filter(|name| self.nest.fills(name)) {
                     self.values.swap_remove(name);
                 }
                 self.run(producer, self.loops.len())?;
@@ -143,6 +168,8 @@ impl Evaluation<'_> {
     fn assign(&mut self, statement: &Statement, outside: usize) -> Result<(), Mistake> {
         let provenance = &self.nest.provenance;
         let name = &statement.name.text;
+        // The result lives outside of all loops, wherever it is combined with.
+        let outside = if self.nest.fills(name) { outside } else { 0 };
         let carried = self.carried(statement)?;
         let lhs = self.indices(&statement.indices)?;
         let value = self.expr(&statement.rhs)?;
@@ -174,6 +201,15 @@ impl Evaluation<'_> {
         let names: Vec<String> = reduced.iter().filter(|var| again(var)).map(|var| self.shown(*var)).collect();
         let rhs = match statement.op {
             AssignOp::Set if reduced.is_empty() => value,
+            // Each element has one value all the same.
+            AssignOp::Set if self.are_told(&statement.rhs, &reduced, &told) => {
+                reduction(Monoid::SUM, &names, value, statement.span)
+            }
+            // Sizes tell whether it has, as the digits of a number tell it.
+            AssignOp::Set if self.may_be_told(statement, &reduced) => {
+                self.placed = Some(statement.lhs_span);
+                reduction(Monoid::SUM, &names, value, statement.span)
+            }
             AssignOp::Set => {
                 let var = self.nest.name(reduced[0]).to_string();
                 return Err(Mistake::Overwritten { span: statement.span, name: name.clone(), var });
@@ -184,11 +220,42 @@ impl Evaluation<'_> {
         let indices = statement.indices.iter().map(|index| self.index(index)).collect();
         let new = Value { indices, lhs_span: statement.lhs_span, rhs, monoid: statement.op.monoid(), missing };
         let new = match self.values.swap_remove(name) {
-            Some(before) => self.after(before, new, statement)?,
+            Some(before) => self.after(before, new, statement, outside)?,
             None => new,
         };
         self.values.insert(name.clone(), new);
         Ok(())
+    }
+
+    /// True if relations in brackets, which the value is multiplied by, leave one value to each of some variables.
+    fn are_told(&self, value: &Expr, reduced: &[VarId], told: &[VarId]) -> bool {
+        let relations = factors(value, &self.nest.brackets);
+        let mut open: Vec<VarId> = reduced.to_vec();
+        loop {
+            let is_known = |var: &VarId| self.nest.provenance.is_known(*var, told) || !open.contains(var);
+            let found = relations.iter().find_map(|(bracket, args)| {
+                let vars: Vec<VarId> = args.iter().filter_map(|arg| self.nest.var(index_name(arg))).collect();
+                let mut unknown = (0..vars.len()).filter(|place| !is_known(&vars[*place]));
+                let (place, rest) = (unknown.next()?, unknown.next());
+                (rest.is_none() && bracket.relation().ok()?.tells(place, vars.len())).then_some(vars[place])
+            });
+            match found {
+                Some(found) => open.retain(|var| *var != found),
+                None => return open.is_empty(),
+            }
+        }
+    }
+
+    /// True if each of some variables is a term of a sum in brackets that an index of the target is, which is the result.
+    fn may_be_told(&self, statement: &Statement, reduced: &[VarId]) -> bool {
+        let indices: Vec<&str> = statement.indices.iter().map(index_name).collect();
+        let relations = factors(&statement.rhs, &self.nest.brackets);
+        let sums = relations.iter().filter(|(bracket, args)| {
+            let is_index = args.last().is_some_and(|last| indices.contains(&index_name(last)));
+            is_index && bracket.relation().is_ok_and(|relation| relation.is_equation())
+        });
+        let terms: Vec<&str> = sums.flat_map(|(_, args)| args.iter().map(index_name)).collect();
+        !self.nest.fills(&statement.name.text) && reduced.iter().all(|var| terms.contains(&self.nest.name(*var)))
     }
 
     /// The variables of accesses that a loop derives from: of a loop that producer and consumer share, those of both.
@@ -233,15 +300,26 @@ impl Evaluation<'_> {
         Err(Mistake::Part { span, part: part.to_string() })
     }
 
-    /// A value that is assigned after another one.
-    fn after(&self, before: Value, new: Value, statement: &Statement) -> Result<Value, Mistake> {
+    /// A value that is assigned after another one. One for another place of the tensor has the other's indices exchanged for those of the
+    /// first in all of it, so that what it reduces over stays apart:
+    ///
+    /// ```text
+    /// y(j) += sum(i, A(i,j) * x(i)), y(i) += sum(j, A(i,j) * x(j))     y(j) = sum(i, A(i,j) * x(i)) + sum(i, A(j,i) * x(i))
+    /// ```
+    fn after(&self, before: Value, mut new: Value, statement: &Statement, outside: usize) -> Result<Value, Mistake> {
         let mixed = || Mistake::Mixed { span: statement.span, name: statement.name.text.clone() };
         let monoid = new.monoid.filter(|monoid| monoid.compared().is_none()).ok_or_else(mixed)?;
         let shown = |value: &Value| value.indices.iter().map(|index| index_name(index).to_string()).collect::<Vec<_>>();
-        let fits = before.monoid.is_none_or(|earlier| earlier == monoid) && shown(&before) == shown(&new);
+        let (names, own) = (shown(&before), shown(&new));
+        let is_around = |name: &String| {
+            self.nest.var(name).is_some_and(|var| self.nest.provenance.is_known(var, &self.loops[..outside]))
+        };
+        let exchanged = exchange(&own, &names).filter(|pairs| !pairs.keys().any(is_around)).ok_or_else(mixed)?;
+        let fits = before.monoid.is_none_or(|earlier| earlier == monoid);
         if !fits || !before.missing.is_empty() || !new.missing.is_empty() {
             return Err(mixed());
         }
+        renamed(&mut new.rhs, &exchanged);
         let rhs = combined(monoid, before.rhs, new.rhs, statement.span);
         Ok(Value { rhs, monoid: Some(monoid), ..before })
     }
@@ -385,6 +463,22 @@ fn access(expr: &Expr) -> Option<(&str, &[Expr])> {
     }
 }
 
+/// The relations in brackets without which an expression has no value, each with its indices.
+fn factors<'e>(expr: &'e Expr, brackets: &'e IndexMap<String, Bracket>) -> Vec<(&'e Bracket, &'e [Expr])> {
+    if let Some((name, args)) = access(expr) {
+        return brackets.get(name).map(|bracket| (bracket, args)).into_iter().collect();
+    }
+    match &expr.kind {
+        ExprKind::Binary(BinaryOp::Mul, left, right) => [factors(left, brackets), factors(right, brackets)].concat(),
+        ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => factors(operand, brackets),
+        ExprKind::Apply { name, args, callee } => match (meaning(&name.text, args, *callee), args.as_slice()) {
+            (Meaning::Cast(_), [operand]) => factors(operand, brackets),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
 /// Calls `f` on each access of an expression with its place.
 pub(super) fn visit<'e>(expr: &'e Expr, f: &mut impl FnMut(&'e str, Span)) {
     if let Some((name, _)) = access(expr) {
@@ -443,6 +537,31 @@ fn combined(monoid: Monoid, before: Expr, new: Expr, span: Span) -> Expr {
         }
     };
     built(kind, span)
+}
+
+/// The new name of each that changes where some names become others, and these in turn names that are left; `None` if one would become two.
+fn exchange(from: &[String], to: &[String]) -> Option<IndexMap<String, String>> {
+    let mut pairs: IndexMap<String, String> = IndexMap::new();
+    for (old, new) in from.iter().zip(to) {
+        let is_other = pairs.get(old).is_some_and(|known| known != new);
+        let is_taken = pairs.iter().any(|(known, made)| known != old && made == new);
+        if is_other || is_taken {
+            return None;
+        }
+        pairs.insert(old.clone(), new.clone());
+    }
+    // What is taken away gives its own name back, along the chain that leads to it.
+    for new in to {
+        if !pairs.contains_key(new) {
+            let mut first = new.clone();
+            while let Some((old, _)) = pairs.iter().find(|(_, made)| **made == first) {
+                first.clone_from(old);
+            }
+            pairs.insert(new.clone(), first);
+        }
+    }
+    pairs.retain(|old, new| old != new);
+    (from.len() == to.len()).then_some(pairs)
 }
 
 /// Gives variables other names, all at once; the number of operands.

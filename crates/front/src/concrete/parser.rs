@@ -49,7 +49,14 @@ pub(crate) fn begins(parser: &mut Parser<'_>) -> bool {
 pub(crate) fn statement(parser: &mut Parser<'_>) -> Result<Statement, Error> {
     let start = parser.peek().span;
     let column = parser.column(start);
-    let mut reader = Reader { parser, depth: 0 };
+    parser.brackets.may_stand = true;
+    let read = nest(&mut Reader { parser, depth: 0 }, column);
+    parser.brackets.may_stand = false;
+    Ok(meaning::statement(read?, start.to(parser.before()))?)
+}
+
+/// Reads the loops of a statement that begins at a place and a column.
+fn nest(reader: &mut Reader<'_, '_>, column: usize) -> Result<Nest, Error> {
     let (mut relations, mut is_inserted) = (Vec::new(), false);
     let body = match reader.word().as_deref() {
         Some("suchthat") => {
@@ -68,10 +75,19 @@ pub(crate) fn statement(parser: &mut Parser<'_>) -> Result<Statement, Error> {
         _ => reader.block_at(column)?,
     };
     relations.extend(reader.lines_of_relations()?);
-    let span = start.to(reader.parser.before());
     let (vars, provenance) = vars::number(&body, &relations)?;
-    let nest = Nest { body, relations, is_inserted, vars, provenance, workspaces: Vec::new(), monoid: None };
-    Ok(meaning::statement(nest, span)?)
+    let brackets = reader.parser.brackets.found.clone();
+    Ok(Nest {
+        body,
+        relations,
+        is_inserted,
+        vars,
+        provenance,
+        workspaces: Vec::new(),
+        brackets,
+        placed: None,
+        monoid: None,
+    })
 }
 
 struct Reader<'p, 'a> {

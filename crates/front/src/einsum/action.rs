@@ -8,6 +8,7 @@
 //! ```
 
 use lacunar_base::Span;
+use lacunar_formats::Generator;
 
 use super::ast::{Expr, Name};
 
@@ -33,6 +34,17 @@ pub enum ActionKind {
     Read(Name, String),
     /// `write y "file"`
     Write(Name, String),
+    /// `fill x 1.5`
+    Fill(Name, Expr),
+    /// `random A sparse(0.01) seed 7`
+    Random {
+        /// The tensor that is made up.
+        tensor: Name,
+        /// How.
+        kind: Generator,
+        /// What the numbers follow from; if it is not written, from the place of the action.
+        seed: Option<Expr>,
+    },
     /// `insert A "file"`, `remove A "file" from .. to`
     Change {
         /// The tensor that changes.

@@ -3,11 +3,13 @@
 //! `A(i,j)` and `max(x, y)` are both an [`ExprKind::Apply`]; the check decides from the name which is an access and which a call.
 //! No tree is higher than [`MAX_HEIGHT`], so that recursion over it is bounded.
 
+use indexmap::IndexMap;
 use lacunar_base::Span;
+use lacunar_formats::External;
 use lacunar_notation::{AssignOp, BinaryFn, Monoid, Operator};
 
 use super::action::Action;
-
+use super::brackets::Bracket;
 use crate::concrete::{Line, Nest};
 
 /// The greatest height of an expression. Each operator, call or pair of parentheses adds one, so a sum of this many
@@ -25,6 +27,8 @@ pub struct Ast {
     pub operators: Vec<Declared>,
     /// The declarations of lines for tensors.
     pub lines: Vec<Line>,
+    /// The relations in brackets of loops, by the names of the tensors that stand for them.
+    pub brackets: IndexMap<String, Bracket>,
 }
 
 /// `lhs op rhs`.
@@ -135,6 +139,8 @@ pub enum Bodies {
     One(Expr),
     /// The bodies of regions, each a number whose bit `k` says that operand `k` is present.
     Regions(Vec<(usize, Expr)>),
+    /// None: `extern`, the function of other code that has the operator's name.
+    External(External),
 }
 
 /// A number as written.

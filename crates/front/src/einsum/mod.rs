@@ -27,7 +27,9 @@
 //! `action`, `parser`, `check` (names, sizes, types, formats), and `error`, the words of every mistake.
 
 mod action;
+mod affine;
 mod ast;
+mod brackets;
 mod check;
 mod declarations;
 mod error;
@@ -39,6 +41,7 @@ mod places;
 pub use action::{Action, ActionKind};
 pub(crate) use ast::MAX_HEIGHT;
 pub use ast::{Ast, BinaryOp, Bodies, Callee, Declared, Expr, ExprKind, Name, Number, Statement};
+pub use brackets::Bracket;
 pub(crate) use check::{Meaning, Typing, check_tree, expression, meaning, tells};
 pub use check::{carried, check, tensors};
 pub use declarations::{Declarations, Language};

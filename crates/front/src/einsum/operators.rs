@@ -12,7 +12,7 @@
 //! Paper: Henry et al., *Compilation of Sparse Array Programming Models* (OOPSLA 2021), §3, §4.
 
 use lacunar_base::{Arena, Diagnostic, Span};
-use lacunar_formats::{DType, Format, Scalar};
+use lacunar_formats::{DType, External, Format, Scalar};
 use lacunar_notation::operator::{self, Declaration, Properties, Typed};
 use lacunar_notation::{BinaryFn, Function, IndexVar, Literal, Monoid, Operator, Program, Role, Tensor, UnaryFn};
 
@@ -27,6 +27,8 @@ pub(super) struct Written {
     pub name: Name,
     pub params: Vec<Name>,
     pub body: Option<Expr>,
+    /// The place of `extern`, where that stands in the place of a body.
+    pub external: Option<Span>,
     /// The operands that are present as the bits of a number, the place of the words that say it, the body.
     pub regions: Vec<(usize, Span, Expr)>,
     /// Properties with a constant.
@@ -57,10 +59,11 @@ pub(super) fn judged(written: Written, text: String, known: &[Operator]) -> Resu
     }
     regions(&written)?;
     let properties = properties(&written)?;
+    let external = written.external.map(|span| external(&written, span)).transpose()?;
     let bodies: Vec<&Expr> = written.body.iter().chain(written.regions.iter().map(|(.., body)| body)).collect();
     let mut reader = Reader { name, params, known, uses: Vec::new(), size: 0 };
     bodies.into_iter().try_for_each(|body| reader.body(body))?;
-    let (uses, size, has_regions) = (reader.uses, reader.size, written.body.is_none());
+    let (uses, size, has_regions) = (reader.uses, reader.size.max(1), written.body.is_none() && external.is_none());
     let depth = 1 + uses.iter().map(|used| used.declaration().depth).max().unwrap_or(0);
     if size > Declaration::MOST_NODES || depth > Declaration::MOST_DEPTH {
         return Err(OperatorMistake::TooLarge { span: name.span }.into());
@@ -76,11 +79,19 @@ pub(super) fn judged(written: Written, text: String, known: &[Operator]) -> Resu
         depth,
     };
     let Written { name, body, regions, .. } = written;
-    let bodies = match body {
-        Some(body) => Bodies::One(body),
-        None => Bodies::Regions(regions.into_iter().map(|(region, _, body)| (region, body)).collect()),
+    let bodies = match (body, external) {
+        (_, Some(function)) => Bodies::External(function),
+        (Some(body), None) => Bodies::One(body),
+        (None, None) => Bodies::Regions(regions.into_iter().map(|(region, _, body)| (region, body)).collect()),
     };
     Ok(Declared { operator: Operator::declare(declaration), name, bodies })
+}
+
+/// The function of other code that an operator is, which has as many operands.
+fn external(written: &Written, span: Span) -> Result<External, Error> {
+    let (name, count) = (&written.name.text, written.params.len());
+    let found = External::find(name).filter(|found| found.signature().operands == count);
+    found.ok_or_else(|| OperatorMistake::NoExternal { span, name: name.clone(), count }.into())
 }
 
 /// Asks that nothing else has the name of an operator.
@@ -118,7 +129,7 @@ fn properties(written: &Written) -> Result<Properties, Error> {
         if names[..place].iter().any(|other| other.text == name.text) {
             return Err(wrong("it is claimed twice"));
         }
-        if written.body.is_none() {
+        if written.body.is_none() && written.external.is_none() {
             return Err(wrong("an operator with regions has none: its regions say where there is something"));
         }
         match (name.text.as_str(), written.params.len()) {
@@ -143,9 +154,10 @@ fn properties(written: &Written) -> Result<Properties, Error> {
 /// Asks for one body, or regions of which none is there twice.
 fn regions(written: &Written) -> Result<(), Error> {
     let span = written.name.span;
-    match (&written.body, written.regions.as_slice()) {
-        (None, []) => return Err(OperatorMistake::NoBody { span }.into()),
-        (Some(_), [(_, span, _), ..]) => return Err(OperatorMistake::BodyAndRegion { span: *span }.into()),
+    let has_body = written.body.is_some() || written.external.is_some();
+    match (has_body, written.regions.as_slice()) {
+        (false, []) => return Err(OperatorMistake::NoBody { span }.into()),
+        (true, [(_, span, _), ..]) => return Err(OperatorMistake::BodyAndRegion { span: *span }.into()),
         _ => {}
     }
     for (place, (region, span, _)) in written.regions.iter().enumerate() {
@@ -276,6 +288,7 @@ pub fn for_type(operator: Operator, operand: DType) -> Result<Operator, String> 
     let unread = || "its declaration cannot be read again".to_string();
     let declared = Parser::again(operator).ok_or_else(unread)?;
     let exprs: Vec<&Expr> = match &declared.bodies {
+        Bodies::External(_) => Vec::new(),
         Bodies::One(body) => vec![body],
         Bodies::Regions(regions) => regions.iter().map(|(_, body)| body).collect(),
     };
@@ -285,7 +298,13 @@ pub fn for_type(operator: Operator, operand: DType) -> Result<Operator, String> 
         let first = errors.into_iter().next().map(|error| error.into_diagnostic().message);
         first.unwrap_or_else(unread)
     })?;
-    let result = bodies.first().map_or(operand, |body| body.dtype);
+    let result = match &declared.bodies {
+        Bodies::External(function) if function.signature().operand != operand => {
+            return Err(format!("it takes {}", function.signature().operand));
+        }
+        Bodies::External(function) => function.signature().result,
+        _ => bodies.first().map_or(operand, |body| body.dtype),
+    };
     let Properties { identity, annihilator, associative, idempotent, .. } = declaration.properties;
     if result != operand && (identity.is_some() || associative || idempotent) {
         return Err(format!(
@@ -302,6 +321,7 @@ pub fn for_type(operator: Operator, operand: DType) -> Result<Operator, String> 
     };
     let (identity, annihilator) = (constant(identity, "identity")?, constant(annihilator, "annihilator")?);
     let bodies = match &declared.bodies {
+        Bodies::External(function) => operator::Bodies::External(*function),
         Bodies::One(_) => operator::Bodies::One(bodies.pop().ok_or_else(unread)?),
         Bodies::Regions(regions) => {
             let mut found = vec![None; 1 << declaration.params.len()];
@@ -312,6 +332,15 @@ pub fn for_type(operator: Operator, operand: DType) -> Result<Operator, String> 
         }
     };
     Ok(operator.with_types(Typed { operand, result, bodies, identity, annihilator, rests: Vec::new() }))
+}
+
+/// The type that operands which mix into a type are converted to: of a function of other code its own, if that is as wide.
+pub(super) fn operand_of(operator: Operator, mixed: DType) -> DType {
+    let external = Parser::again(operator).and_then(|declared| match declared.bodies {
+        Bodies::External(function) => Some(function.signature().operand),
+        _ => None,
+    });
+    external.filter(|own| DType::promote(mixed, *own) == *own).unwrap_or(mixed)
 }
 
 /// A program in which operands are numbers.

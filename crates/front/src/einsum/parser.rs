@@ -15,6 +15,7 @@ use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::{AssignOp, BinaryFn, Gather, Monoid, Operator};
 
 use super::ast::{Ast, BinaryOp, Callee, Declared, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
+use super::brackets::Brackets;
 use super::error::{AccessMistake, Error, OperatorMistake, StatementMistake, SyntaxMistake};
 use super::lexer::{Token, TokenKind, lex};
 use crate::concrete;
@@ -45,6 +46,7 @@ pub fn parse_with(source: &str, known: &[Operator], has_statement: bool) -> (Ast
     let (text, lines, mistakes) = concrete::split(source);
     let mut parser = Parser::knowing(&text, known);
     parser.declared = known.iter().filter_map(|known| Parser::again(*known)).collect();
+    parser.brackets.name(lines.iter().filter_map(|line| Some((line.relation.clone()?, line.name.clone()))));
     let mut ast = if matches!(parser.errors[..], [Error::Syntax(SyntaxMistake::TooLong { .. })]) {
         Ast::default()
     } else {
@@ -73,6 +75,8 @@ pub(crate) struct Parser<'a> {
     operators: Vec<Operator>,
     /// The declarations of operators.
     declared: Vec<Declared>,
+    /// The relations in brackets.
+    pub brackets: Brackets,
     /// The places of the mistakes that the lexer reported.
     bad: Vec<Span>,
     errors: Vec<Error>,
@@ -93,6 +97,7 @@ impl<'a> Parser<'a> {
             in_head: false,
             operators: Vec::new(),
             declared: Vec::new(),
+            brackets: Brackets::default(),
             bad,
             errors,
         }
@@ -111,10 +116,11 @@ impl<'a> Parser<'a> {
     fn program(&mut self, has_statement: bool) -> Ast {
         let mut statements = Vec::new();
         let body = self.actions(&mut statements);
-        if has_statement && statements.is_empty() && self.errors.is_empty() {
+        if has_statement && body.is_empty() && self.errors.is_empty() {
             self.errors.push(SyntaxMistake::NoStatement.into());
         }
-        Ast { statements, body, operators: std::mem::take(&mut self.declared), lines: Vec::new() }
+        let (operators, brackets) = (std::mem::take(&mut self.declared), std::mem::take(&mut self.brackets.found));
+        Ast { statements, body, operators, lines: Vec::new(), brackets }
     }
 
     /// Notes a mistake in the statement that begins at `start`, and goes on to the end of it. A consequence of a mistake in the
@@ -417,6 +423,7 @@ impl<'a> Parser<'a> {
                 return Ok(inner);
             }
             TokenKind::Sign("{") if !self.open.is_empty() => return self.list(),
+            TokenKind::Sign("[") if self.brackets.may_stand => return self.bracket(),
             _ => return Err(self.unexpected("an expression")),
         };
         self.advance();
@@ -451,6 +458,25 @@ impl<'a> Parser<'a> {
         }
         let height = index.as_ref().map_or(1, |index| index.height + 1);
         node(ExprKind::List { values, index }, span, height)
+    }
+
+    /// True if what stands in the brackets that come next is compared.
+    pub fn at_bracket(&self) -> bool {
+        let inside = self.kinds_ahead().take_while(|kind| *kind != TokenKind::Sign("]"));
+        inside.into_iter().any(|kind| COMPARISONS.iter().any(|(sign, _)| kind == TokenKind::Sign(sign)))
+    }
+
+    /// Reads a relation of index variables in brackets: the tensor that is one where it holds.
+    fn bracket(&mut self) -> Result<Expr, Error> {
+        let start = self.peek().span;
+        self.open();
+        let compared = self.expression()?;
+        let span = start.to(self.close("]", "`]`")?);
+        let words = self.tokens.iter().filter(|token| token.kind == TokenKind::Word);
+        let words: Vec<&str> = words.map(|token| &self.source[token.span.range()]).collect();
+        let (name, vars) = self.brackets.access(self.source, compared, span, &words)?;
+        let args = vars.into_iter().map(|var| Expr { kind: ExprKind::Name(var), span, height: 1 }).collect();
+        node(ExprKind::Apply { name: Name { text: name, span }, args, callee: Callee::Tensor }, span, 1)
     }
 
     /// Reads an expression that begins with a name.

@@ -14,6 +14,7 @@ impl Ast {
         for declared in &mut self.operators {
             declared.name.move_span(place);
             match &mut declared.bodies {
+                Bodies::External(_) => {}
                 Bodies::One(body) => body.move_spans(place),
                 Bodies::Regions(bodies) => bodies.iter_mut().for_each(|(_, body)| body.move_spans(place)),
             }

@@ -1,9 +1,8 @@
 //! The mistakes a flag's value can have, and the words for each. The codes are explained in `docs/errors.md`.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::{FormatSpec, Level, MapError, MapFault};
+use lacunar_formats::{FormatSpec, Generator, Level, MapError, MapFault};
 
-use super::generate;
 use crate::words;
 
 /// A mistake in the value of a flag.
@@ -100,7 +99,7 @@ impl Error {
                     .note("kinds: rand, ones, arange, sparse(DENSITY), uniform(ENTRIES PER ROW); letters: d r u s h")
                     .hint(words::did_you_mean(
                         &word,
-                        generate::WORDS,
+                        Generator::WORDS,
                         "write, for example, `x:rand` or `A:sparse(0.01)`",
                     ))
             }

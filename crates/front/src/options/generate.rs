@@ -1,25 +1,9 @@
 //! Kinds of made-up inputs: `rand`, `ones`, `arange`, `sparse(0.01)`, `uniform(8)`, and the letters of taco's `-g`.
 
+use lacunar_formats::Generator;
+
 use super::Part;
 use super::error::Error;
-
-/// How an input's values are made.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Generator {
-    /// Every entry, uniform in [0, 1).
-    Rand,
-    /// Every entry, 1.
-    Ones,
-    /// Every entry: 0, 1, 2, ... in row-major order.
-    Arange,
-    /// Entries at random places with random values: each place with this probability.
-    Sparse(f64),
-    /// Entries at random places with random values: this many in each row (in each run of the last dimension).
-    Uniform(u64),
-}
-
-/// The words, without and with an argument.
-pub(super) const WORDS: [&str; 5] = ["rand", "ones", "arange", "sparse", "uniform"];
 
 /// Reads a kind. The letters and their densities are those of taco's `-g`: `d` a dense sequence, `r` and `u` dense
 /// random, `s` sparse, `h` hypersparse.

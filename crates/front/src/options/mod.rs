@@ -14,11 +14,11 @@ mod generate;
 mod scalar;
 
 use lacunar_base::{Diagnostic, Span};
+pub use lacunar_formats::Generator;
 use lacunar_formats::{DType, FormatError, FormatSpec};
 
 use crate::words;
 use error::Error;
-pub use generate::Generator;
 pub use scalar::Scalar;
 
 /// The source of an input's values.

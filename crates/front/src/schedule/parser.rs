@@ -17,21 +17,30 @@ use crate::einsum::{self, Expr, ExprKind, MAX_ERRORS, Name, Number, Parser, Toke
 
 /// Reads a schedule. The tree holds the commands that are well formed, the diagnostics the mistakes in the others.
 pub fn parse(source: &str) -> (Ast, Vec<Diagnostic>) {
-    let (ast, mut errors) = read(source, &[]);
+    let (ast, mut errors) = read(source, &[], Vec::new());
     errors.truncate(MAX_ERRORS);
     (ast, errors.into_iter().map(Error::into_diagnostic).collect())
 }
 
-/// Reads a schedule of a program with these operators, with its mistakes as data.
-pub(super) fn read(source: &str, operators: &[Operator]) -> (Ast, Vec<Error>) {
+/// Reads a schedule of a program with these operators and relations of indices, each with the name of its tensor; and its mistakes as
+/// data. Relations that the program does not have are comparisons.
+pub(super) fn read(source: &str, operators: &[Operator], relations: Vec<(String, String)>) -> (Ast, Vec<Error>) {
     let mut parser = Parser::knowing(source, operators);
+    parser.brackets.may_stand = true;
+    parser.brackets.name(relations.into_iter());
     let errors: Vec<Error> = parser.take_errors().into_iter().map(Error::Text).collect();
     if matches!(errors[..], [Error::Text(einsum::Error::Syntax(einsum::SyntaxMistake::TooLong { .. }))]) {
         return (Ast::default(), errors);
     }
     let mut reader = Reader { parser: &mut parser, errors };
-    let ast = reader.schedule();
-    (ast, reader.errors)
+    let mut ast = reader.schedule();
+    let errors = reader.errors;
+    for argument in ast.calls.iter_mut().flat_map(|call| &mut call.arguments) {
+        if let Argument::Expr(expr) = argument {
+            parser.brackets.compare(expr);
+        }
+    }
+    (ast, errors)
 }
 
 /// Reads one command inside of another language's text.
@@ -147,7 +156,7 @@ impl Reader<'_, '_> {
     }
 
     fn argument(&mut self) -> Result<Argument, Error> {
-        if self.parser.at_sign("{") || self.parser.at_sign("[") {
+        if self.parser.at_sign("{") || (self.parser.at_sign("[") && !self.parser.at_bracket()) {
             return self.list();
         }
         let expr = self.parser.expression().map_err(Error::of_expression)?;

@@ -29,7 +29,7 @@ use crate::words;
 /// # Errors
 /// All mistakes that were found; spans are of `source`.
 pub fn check(source: &str, program: &Program) -> Result<Vec<Schedule>, Vec<Diagnostic>> {
-    let (ast, mut errors) = read(source, &program.operators);
+    let (ast, mut errors) = read(source, &program.operators, program.relations());
     if errors.is_empty() {
         let parts = program.statements.iter().map(|statement| Part {
             statement,

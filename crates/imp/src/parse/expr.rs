@@ -1,7 +1,7 @@
 //! Expressions and constants of the text form: `-2.5f32`, `i64(p) + 1`, `select(a < b, a, min(b, 3))`.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::{DType, Kind};
+use lacunar_formats::{DType, External, Kind};
 
 use super::{Parser, TokenKind, dtype, malformed};
 use crate::arith;
@@ -99,6 +99,10 @@ impl Parser<'_> {
             self.expect(")")?;
             return Ok(inner);
         }
+        if self.is_name(0) && self.word(0) == "extern" && self.is_name(1) {
+            self.advance();
+            return self.external_call();
+        }
         if self.is_name(0) && self.is(1, "(") {
             return self.function_call();
         }
@@ -109,6 +113,19 @@ impl Parser<'_> {
         }
         let var = self.var_name()?;
         self.insert(span, Expr::Var(var))
+    }
+
+    /// `name(operand, ..)` behind `extern`: a function of other code.
+    fn external_call(&mut self) -> Result<ExprId, Diagnostic> {
+        let (span, name) = (self.token(0).span, self.word(0));
+        let unknown = || malformed(span, format!("no function `{name}` is known"));
+        let function = External::find(name).ok_or_else(unknown)?;
+        self.advance();
+        self.expect("(")?;
+        let first = self.expr()?;
+        let second = if self.accept(",") { Some(self.expr()?) } else { None };
+        self.expect(")")?;
+        self.insert(span, Expr::Extern(function, first, second))
     }
 
     /// `name(operand, ..)`: an operation, a cast or a complex constant.

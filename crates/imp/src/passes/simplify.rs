@@ -131,7 +131,7 @@ fn rule(function: &mut Function, expr: Expr) -> ExprId {
 fn fold(function: &Function, expr: Expr) -> Option<Const> {
     let value = |operand| constant(function, operand);
     Some(match expr {
-        Expr::Const(_) | Expr::Var(_) | Expr::Select(..) => return None,
+        Expr::Const(_) | Expr::Var(_) | Expr::Select(..) | Expr::Extern(..) => return None,
         Expr::Unary(op, a) => arith::unary(op, value(a)?),
         Expr::Binary(op, a, b) => arith::binary(op, value(a)?, value(b)?),
         Expr::Compare(op, a, b) => Const::bool(arith::compare(op, value(a)?, value(b)?)),
@@ -180,7 +180,7 @@ fn identity(function: &mut Function, expr: Expr) -> Option<Same> {
             }
             _ => None,
         },
-        Expr::Word(..) => None,
+        Expr::Word(..) | Expr::Extern(..) => None,
     }
 }
 

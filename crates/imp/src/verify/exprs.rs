@@ -1,6 +1,6 @@
 //! The promises about expressions: `1 + 2` keeps them; `1 + 2.0`, `bit(1.5, 0)` and an expression that an operand follows do not.
 
-use lacunar_formats::{DType, Kind};
+use lacunar_formats::{DType, Kind, Signature};
 
 use super::{MAX_EXPR_DEPTH, Rule, VerifyError, error};
 use crate::ir::{Const, Expr, ExprId, Function};
@@ -36,12 +36,22 @@ pub(super) fn check(function: &Function) -> Result<(), VerifyError> {
             Expr::Select(condition, a, b) if ty(condition) == DType::Bool && ty(a) == ty(b) => ty(a),
             Expr::Cast(to, _) if to.size() > 0 => to,
             Expr::Word(op, word, place) if op.accepts(ty(word)) && ty(place) == DType::I64 => op.result_type(),
+            Expr::Extern(function, a, b)
+                if {
+                    let Signature { operand, operands, .. } = function.signature();
+                    operands == 1 + usize::from(b.is_some())
+                        && [Some(a), b].iter().flatten().all(|id| ty(*id) == operand)
+                } =>
+            {
+                function.signature().result
+            }
             Expr::Unary(..)
             | Expr::Binary(..)
             | Expr::Compare(..)
             | Expr::Select(..)
             | Expr::Cast(..)
-            | Expr::Word(..) => {
+            | Expr::Word(..)
+            | Expr::Extern(..) => {
                 return Err(error(Rule::OperandTypes, function.expr_text(id)));
             }
         };

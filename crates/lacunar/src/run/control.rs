@@ -14,12 +14,12 @@ use crate::error::Error;
 impl Runner<'_, '_> {
     /// True if a condition is not zero.
     pub(super) fn holds(&self, condition: &Condition) -> Result<bool, Error> {
-        Ok(!self.value(condition, &condition.expr)?.is_zero())
+        Ok(!self.number(condition)?.is_zero())
     }
 
     /// The value of an end of a range.
     pub(super) fn whole(&self, condition: &Condition) -> Result<i64, Error> {
-        let end = self.value(condition, &condition.expr)?;
+        let end = self.number(condition)?;
         match end.ty {
             DType::U64 => i64::try_from(end.bits)
                 .map_err(|_| Error::Argument(format!("a range ends at {end}, which no counter reaches"))),
@@ -39,6 +39,11 @@ impl Runner<'_, '_> {
             Some(place) => *place = number,
             None => *slot = Slot::Owned(Tensor::scalar(number)),
         }
+    }
+
+    /// The value of a condition.
+    pub(super) fn number(&self, condition: &Condition) -> Result<Scalar, Error> {
+        self.value(condition, &condition.expr)
     }
 
     fn value(&self, condition: &Condition, expr: &Expr) -> Result<Scalar, Error> {

@@ -37,9 +37,16 @@ impl Runner<'_, '_> {
 
     /// Reads a tensor from a file; or keeps that of the caller, who has read one in its place.
     pub(super) fn read(&mut self, tensor: TensorId, file: &str) -> Result<(), Error> {
-        if let Some(place) = self.given.iter().position(|given| *given == tensor) {
-            self.given.swap_remove(place);
-            return Ok(());
+        match self.given.get(&tensor) {
+            Some(Some(given)) => {
+                self.slots[tensor.index()] = Slot::Borrowed(given);
+                return Ok(());
+            }
+            Some(None) => {
+                self.given.remove(&tensor);
+                return Ok(());
+            }
+            None => {}
         }
         let declared = &self.program.tensors[tensor];
         let dtype = declared.dtype;

@@ -13,6 +13,7 @@
 
 mod control;
 mod io;
+mod made;
 mod update;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use std::time::Instant;
 
 use lacunar_compiler::lower::Phase;
 use lacunar_notation::{Action, Program, TensorId};
+use lacunar_runtime::Tensor;
 
 use crate::bind::Slot;
 use crate::compile::Step;
@@ -44,7 +46,12 @@ pub(crate) fn run(
         let range: &mut Range<usize> = &mut statements[step.statement()];
         *range = if range.start == range.end { number..number + 1 } else { range.start..number + 1 };
     }
-    let given = program.tensors.handles().filter(|id| slots[id.index()].get().is_some()).collect();
+    let given = program.tensors.handles().filter_map(|id| match slots[id.index()] {
+        Slot::Borrowed(tensor) => Some((id, Some(tensor))),
+        Slot::Owned(_) => Some((id, None)),
+        Slot::Empty => None,
+    });
+    let given = given.collect();
     let evaluation = Evaluation::new(program, steps, phase);
     let mut runner =
         Runner { program, statements, slots, evaluation, given, clocks: BTreeMap::new(), lists: BTreeMap::new(), out };
@@ -61,8 +68,8 @@ struct Runner<'r, 's> {
     statements: Vec<Range<usize>>,
     slots: &'r mut [Slot<'s>],
     evaluation: Evaluation<'r>,
-    /// Tensors that still have the value that the caller gave.
-    given: Vec<TensorId>,
+    /// The tensors that the caller gave, which take the place of files; of those that the program may write to, until they are read.
+    given: BTreeMap<TensorId, Option<&'s Tensor>>,
     clocks: BTreeMap<&'r str, Instant>,
     /// The entries of files that tensors change by, which are read once.
     lists: BTreeMap<(&'r str, TensorId), List>,
@@ -84,6 +91,8 @@ impl<'r> Runner<'r, '_> {
             Action::Print(tensor) => self.print(*tensor)?,
             Action::Read(tensor, file) => self.read(*tensor, file)?,
             Action::Write(tensor, file) => self.write(*tensor, file)?,
+            Action::Fill(tensor, value) => self.fill(*tensor, value)?,
+            Action::Random { tensor, kind, seed } => self.random(*tensor, kind, seed)?,
             Action::Change { tensor, file, range, removes } => {
                 let range = match range {
                     Some((from, to)) => Some((self.whole(from)?, self.whole(to)?)),

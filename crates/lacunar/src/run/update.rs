@@ -35,6 +35,9 @@ impl<'r> Runner<'r, '_> {
         range: Option<(i64, i64)>,
         removes: bool,
     ) -> Result<(), Error> {
+        if self.slots[tensor.index()].get().is_none() {
+            self.dims(tensor)?;
+        }
         if !self.lists.contains_key(&(file, tensor)) {
             let list = self.list(tensor, file)?;
             self.lists.insert((file, tensor), list);
@@ -70,12 +73,7 @@ impl<'r> Runner<'r, '_> {
             }
             Slot::Empty => {
                 let declared = &self.program.tensors[tensor];
-                let dims: Option<Vec<u64>> = declared.dims.iter().copied().collect();
-                let unknown = || {
-                    let name = &declared.name;
-                    Error::Argument(format!("`{name}` has neither a value nor sizes before it changes: give its sizes"))
-                };
-                let empty = Tensor::zeros(dims.ok_or_else(unknown)?, &declared.format, declared.dtype)?;
+                let empty = Tensor::zeros(self.dims(tensor)?, &declared.format, declared.dtype)?;
                 Ok(empty.with_fill(declared.fill())?)
             }
         }

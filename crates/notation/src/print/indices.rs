@@ -78,6 +78,26 @@ impl Names<'_> {
         Some(text)
     }
 
+    /// The relation that an indicator is, of these variables, in brackets: `[d == i + 1]`, `[d == p(i)]`, `[2 * i - 3 * j >= 1]`.
+    pub(super) fn bracket_text(self, indicator: &Indicator, vars: &[VarId]) -> String {
+        let last = vars.last().map_or("", |var| self.index(*var));
+        let (equation, sign) = match indicator {
+            Indicator::Equation(equation) => (equation, "=="),
+            Indicator::Inequality(inequality) => (&inequality.border, ">="),
+            Indicator::Gather(_) => {
+                let index = self.index_text(indicator, vars).unwrap_or_default();
+                return format!("[{last} == {index}]");
+            }
+        };
+        let is_solved = sign == "==" && equation.factors.last() == Some(&-1);
+        if let Some(sum) = self.sum_text(equation, vars, false).filter(|_| is_solved) {
+            return format!("[{last} == {sum}]");
+        }
+        let whole = Equation { factors: [equation.factors.as_slice(), &[-1]].concat(), constant: 0 };
+        let sum = self.sum_text(&whole, vars, false).unwrap_or_default();
+        format!("[{sum} {sign} {}]", -equation.constant)
+    }
+
     /// The sum of variables times factors and a constant, compared with 0: what is taken away stands on the right.
     pub(super) fn comparison_text(self, equation: &Equation, sign: &str, vars: &[VarId]) -> String {
         let Equation { factors, constant } = equation;
@@ -118,6 +138,7 @@ impl Names<'_> {
 
     /// The access that a sum over the variables of its indices is, with the texts of these.
     pub(super) fn element(self, expr: &Expr) -> Option<(&Access, Placed)> {
+        (!self.in_loops).then_some(())?;
         if let Some((inside, _)) = self.chosen(expr) {
             return self.element(inside);
         }
@@ -160,6 +181,7 @@ impl Names<'_> {
 
     /// The value of a statement without what ties the indices on its left, and their texts.
     pub(super) fn assigned(self, lhs: &Access, op: AssignOp, rhs: &Expr) -> Option<(Expr, Placed)> {
+        (!self.in_loops).then_some(())?;
         let mut ties = Ties { names: self, found: Vec::new(), vars: lhs.vars.clone() };
         let rest = match op {
             AssignOp::Set | AssignOp::Reduce(Monoid::SUM) => ties.terms(rhs.clone()),

@@ -36,11 +36,18 @@ struct Names<'a> {
     vars: &'a Arena<IndexVar>,
     /// Texts in the place of the names of some variables.
     placed: &'a [(VarId, String)],
+    /// Indices are those of loops, each a variable: what ties them is shown in brackets.
+    in_loops: bool,
 }
 
 impl<'a> Names<'a> {
     fn new(tensors: &'a Arena<Tensor>, vars: &'a Arena<IndexVar>) -> Names<'a> {
-        Names { tensors, vars, placed: &[] }
+        Names { tensors, vars, placed: &[], in_loops: false }
+    }
+
+    /// Of a kernel's loops.
+    fn of_loops(kernel: &'a Kernel) -> Names<'a> {
+        Names { in_loops: true, ..Names::new(&kernel.tensors, &kernel.vars) }
     }
 
     /// An index as text.
@@ -55,7 +62,7 @@ impl Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.actions_text())?;
         let written = self.tensors.iter().filter(|(_, tensor)| !tensor.role.is_computed());
-        write_tensors(f, written, role_text)
+        write_tensors(f, written, role_text, |_| None)
     }
 }
 
@@ -79,7 +86,7 @@ impl Program {
 /// A line for each operator, the statement indented, the relations of its variables, then a line for each tensor.
 impl Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Names::new(&self.tensors, &self.vars);
+        let names = Names::of_loops(self);
         let mut text = self.operators_text();
         names.stmt(&mut text, &self.provenance, &self.stmt, 0);
         f.write_str(&text)?;
@@ -88,11 +95,23 @@ impl Display for Kernel {
             writeln!(f, "{word} {}", names.relation(relation))?;
         }
         let written = self.tensors.iter().filter(|(_, tensor)| tensor.role != Role::Index);
-        write_tensors(f, written, |role| match (role, self.assembly) {
+        let role = |role| match (role, self.assembly) {
             (Role::Result, _) if self.updates => "updated result".to_string(),
             (Role::Result, Assembly::Insert) => "inserted result".to_string(),
             (role, _) => role_text(role),
-        })
+        };
+        let mut relations: Vec<(TensorId, String)> = Vec::new();
+        self.stmt.visit_assigns(&mut |assign| {
+            for Access { tensor, vars, .. } in assign.rhs.accesses() {
+                if let Some(indicator) = self.tensors[*tensor].indicator.as_deref()
+                    && relations.iter().all(|(known, _)| known != tensor)
+                {
+                    relations.push((*tensor, names.bracket_text(indicator, vars)));
+                }
+            }
+        });
+        let relation = |tensor| relations.iter().find(|(known, _)| *known == tensor).map(|(_, text)| text.as_str());
+        write_tensors(f, written, role, relation)
     }
 }
 
@@ -100,7 +119,7 @@ impl Kernel {
     /// The statement on one line: `forall(i, forall(j, y(i) += A(i,j) * x(j)))`. With it, in `suchthat`, the relations of its
     /// variables whose loops are all in the statement.
     pub fn stmt_text(&self) -> String {
-        let names = Names::new(&self.tensors, &self.vars);
+        let names = Names::of_loops(self);
         let mut text = String::new();
         names.inline(&mut text, &self.provenance, &self.stmt);
         let relations = provenance::closed(&self.provenance, &self.stmt);
@@ -126,14 +145,14 @@ impl Kernel {
     /// An access of the kernel as text.
     pub fn access_text(&self, access: &Access) -> String {
         let mut text = String::new();
-        Names::new(&self.tensors, &self.vars).access(&mut text, access);
+        Names::of_loops(self).access(&mut text, access);
         text
     }
 
     /// An expression of the kernel as text.
     pub fn expr_text(&self, expr: &Expr) -> String {
         let mut text = String::new();
-        Names::new(&self.tensors, &self.vars).expr(&mut text, expr, 0);
+        Names::of_loops(self).expr(&mut text, expr, 0);
         text
     }
 }
@@ -156,8 +175,9 @@ fn write_tensors<'t>(
     f: &mut fmt::Formatter<'_>,
     tensors: impl Iterator<Item = (TensorId, &'t Tensor)>,
     role_text: impl Fn(Role) -> String,
+    relation: impl Fn(TensorId) -> Option<&'t str>,
 ) -> fmt::Result {
-    for (_, tensor) in tensors {
+    for (id, tensor) in tensors {
         let role = role_text(tensor.role);
         write!(f, "{}: {} {} {role}", tensor.name, tensor.dtype, tensor.format)?;
         if tensor.order() > 0 && tensor.dims.iter().all(Option::is_some) {
@@ -166,6 +186,9 @@ fn write_tensors<'t>(
         }
         if let Some(fill) = tensor.fill.filter(|fill| !fill.is_zero()) {
             write!(f, " fill {fill}")?;
+        }
+        if let Some(relation) = relation(id) {
+            write!(f, " {relation}")?;
         }
         writeln!(f)?;
     }
@@ -270,6 +293,10 @@ impl Names<'_> {
     fn access(self, text: &mut String, access: &Access) {
         let tensor = &self.tensors[access.tensor];
         if let Some(indicator) = &tensor.indicator {
+            if self.in_loops {
+                text.push_str(&self.bracket_text(indicator, &access.vars));
+                return;
+            }
             return self.relation_of(text, indicator, &access.vars);
         }
         if tensor.role == Role::Index {
@@ -323,7 +350,10 @@ impl Names<'_> {
             }
             ExprKind::Literal(Literal::Absent) => text.push('0'),
             ExprKind::Literal(Literal::Fill(value)) => {
-                let _ = write!(text, "{value}");
+                let number = value.to_string();
+                // A whole number is a real one by its fraction.
+                let is_open = value.ty.is_real() && number.chars().all(|c| c.is_ascii_digit() || c == '-');
+                let _ = write!(text, "{number}{}", if is_open { ".0" } else { "" });
             }
             ExprKind::Access(access) => self.access(text, access),
             ExprKind::Unary(UnaryFn::Neg, a) => {

@@ -54,6 +54,10 @@ impl Program {
                 Action::Print(tensor) => writeln!(text, "print {}", name(tensor)),
                 Action::Read(tensor, file) => writeln!(text, "read {} \"{file}\"", name(tensor)),
                 Action::Write(tensor, file) => writeln!(text, "write {} \"{file}\"", name(tensor)),
+                Action::Fill(tensor, value) => writeln!(text, "fill {} {}", name(tensor), self.condition_text(value)),
+                Action::Random { tensor, kind, seed } => {
+                    writeln!(text, "random {} {kind} seed {}", name(tensor), self.condition_text(seed))
+                }
                 Action::Change { tensor, file, range, removes } => {
                     let word = if *removes { "remove" } else { "insert" };
                     let _ = write!(text, "{word} {} \"{file}\"", name(tensor));

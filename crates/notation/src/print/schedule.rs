@@ -9,22 +9,33 @@
 
 use super::Names;
 use crate::concrete::Kernel;
-use crate::index::{Program, WorkspaceKind};
+use crate::index::{Access, Program, WorkspaceKind};
 use crate::schedule::{Command, CommandKind, Name, Race, Schedule};
 
 impl Program {
     /// A schedule of one of the statements as text.
     pub fn schedule_text(&self, schedule: &Schedule) -> String {
-        let names = Names::new(&self.tensors, &self.vars);
+        let names = Names { in_loops: true, ..Names::new(&self.tensors, &self.vars) };
         let commands: Vec<String> = schedule.commands.iter().map(|command| names.command(&command.kind)).collect();
         commands.join(", ")
+    }
+
+    /// The relations of indices in the statements, each as text in brackets with the name of the tensor that stands for it.
+    pub fn relations(&self) -> Vec<(String, String)> {
+        let names = Names::new(&self.tensors, &self.vars);
+        let accesses = self.statements.iter().flat_map(|statement| statement.rhs.accesses());
+        let relation = |access: &Access| {
+            let tensor = &self.tensors[access.tensor];
+            Some((names.bracket_text(tensor.indicator.as_deref()?, &access.vars), tensor.name.clone()))
+        };
+        accesses.filter_map(relation).collect()
     }
 }
 
 impl Kernel {
     /// A command of the kernel's schedule as text.
     pub fn command_text(&self, command: &Command) -> String {
-        Names::new(&self.tensors, &self.vars).command(&command.kind)
+        Names::of_loops(self).command(&command.kind)
     }
 }
 

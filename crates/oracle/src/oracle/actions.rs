@@ -1,7 +1,8 @@
 //! Actions, one after the other, and the values of all tensors between them.
 
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Format};
 use lacunar_notation::TensorId;
+use lacunar_runtime::random::generate;
 
 use super::{
     Lookup, MANY, MAX_WORK, Outcome, Program, Question, Run, collect, coordinates, inexactness, infer_fill, run,
@@ -60,9 +61,29 @@ impl<'a> State<'a> {
             }
             Action::Read(tensor) => {
                 let name = &self.program.tensor(*tensor).name;
-                if !self.question.given.contains_key(name) {
-                    return Err(format!("`{name}` is in a file"));
+                let given = self.question.given.get(name).ok_or_else(|| format!("`{name}` is in a file"))?;
+                let entries = given.clone().with_fill(self.fills[tensor.index()]);
+                self.give(*tensor, entries)?;
+            }
+            Action::Fill(tensor, value) => {
+                let value = self.number(value)?;
+                let mut entries = self.blank(*tensor)?;
+                for at in coordinates(&entries.dims.clone()) {
+                    self.spend(1)?;
+                    if value != entries.fill {
+                        entries.values.insert(at, value);
+                    }
                 }
+                self.give(*tensor, entries)?;
+            }
+            Action::Random(tensor, kind, seed) => {
+                let Scalar::Int(seed) = self.number(seed)? else { return Err("a seed is no integer".to_string()) };
+                let blank = self.blank(*tensor)?;
+                let order = blank.dims.len();
+                let format = if order == 0 { Format::dense(0) } else { Format::coo(order) };
+                let made = generate(kind, blank.dims.clone(), blank.dtype, &format, seed as u64);
+                let list = made.and_then(|made| made.to_coo()).map_err(|error| error.to_string())?;
+                self.give(*tensor, Entries::from_coo(&list)?.with_fill(blank.fill))?;
             }
             Action::For { counter, range: [from, to], body } => {
                 let (Scalar::Int(from), Scalar::Int(to)) = (self.number(from)?, self.number(to)?) else {
@@ -113,6 +134,28 @@ impl<'a> State<'a> {
         let entries = number(value);
         self.stored[counter.index()] = Some(Lookup::new(&entries)?);
         self.outcomes.push(Outcome::known(name, entries));
+        Ok(())
+    }
+
+    /// A tensor without entries, with the sizes and the fill value of one of the program.
+    fn blank(&self, tensor: TensorId) -> Result<Entries, String> {
+        let dims = self.program.dims[tensor.index()].clone();
+        let elements = dims.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+        if elements.is_none_or(|elements| elements > MAX_WORK) {
+            return Err(format!("`{}` is too large to be made up", self.program.tensor(tensor).name));
+        }
+        Ok(Entries::empty(dims, self.program.tensor(tensor).dtype).with_fill(self.fills[tensor.index()]))
+    }
+
+    /// Gives a tensor other entries.
+    fn give(&mut self, tensor: TensorId, entries: Entries) -> Result<(), String> {
+        let known = self.program.tensor(tensor);
+        self.outcomes.retain(|outcome| outcome.name != known.name);
+        self.stored[tensor.index()] = Some(Lookup::new(&entries.stored_in(&self.program.formats[tensor.index()])?)?);
+        self.inexact[tensor.index()] = 0.0;
+        if known.result {
+            self.outcomes.push(Outcome::known(&known.name, entries));
+        }
         Ok(())
     }
 

@@ -48,7 +48,7 @@ impl Run<'_> {
     /// True if the values of a term are not rounded.
     fn is_given(&self, term: &Term) -> bool {
         match &term.node {
-            Node::Constant(_) | Node::Index(_) => true,
+            Node::Constant(_) | Node::Index(_) | Node::Related(..) => true,
             Node::Element(tensor, _) => !self.program.tensor(*tensor).result,
             Node::Cast(a) | Node::Unary(UnaryFn::Neg, a) => self.is_given(a),
             _ => false,

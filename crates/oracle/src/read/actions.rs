@@ -1,11 +1,15 @@
 //! Actions as the oracle reads them: what has a meaning for the values of tensors.
 
-use lacunar_formats::DType;
+use std::collections::BTreeSet;
+
+use lacunar_formats::{DType, Generator};
+use lacunar_front::Declarations;
 use lacunar_front::einsum::{self, ActionKind, Callee, Expr, ExprKind};
 use lacunar_notation::TensorId;
 
 use super::{Known, Reader, alone, settled};
-use crate::sums::Term;
+use crate::scalar::Scalar;
+use crate::sums::{Node, Term, cast};
 
 /// An action.
 #[derive(Clone, Debug)]
@@ -20,6 +24,10 @@ pub enum Action {
     Change(TensorId),
     /// Reads a tensor from a file, unless it is given.
     Read(TensorId),
+    /// Gives every element of a tensor a number.
+    Fill(TensorId, Term),
+    /// Makes up the elements of a tensor, from a seed.
+    Random(TensorId, Generator, Term),
     /// Carries out a body for each number of a range.
     For {
         /// Has the number.
@@ -33,6 +41,30 @@ pub enum Action {
     While(Term, Vec<Action>),
     /// Carries out one of two bodies.
     If(Term, Vec<Action>, Vec<Action>),
+}
+
+impl Action {
+    /// The tensors that actions give a value to.
+    pub fn made(actions: &[Action]) -> BTreeSet<TensorId> {
+        let mut found = BTreeSet::new();
+        for action in actions {
+            match action {
+                Action::Fill(tensor, _)
+                | Action::Random(tensor, ..)
+                | Action::Snapshot(tensor, _)
+                | Action::Read(tensor)
+                | Action::Change(tensor) => {
+                    found.insert(*tensor);
+                }
+                Action::For { body, .. } | Action::While(_, body) => found.extend(Action::made(body)),
+                Action::If(_, then, otherwise) => {
+                    found.extend([then, otherwise].into_iter().flat_map(|body| Action::made(body)))
+                }
+                Action::Assign(_) | Action::Swap(..) => {}
+            }
+        }
+        found
+    }
 }
 
 /// The beginning of the name of the number that stands for the entries of a tensor. No text has such a name.
@@ -82,6 +114,19 @@ impl Reader<'_> {
                 ActionKind::Snapshot(a, b) => Action::Snapshot(self.named(&a.text)?, self.named(&b.text)?),
                 ActionKind::Change { tensor, .. } => Action::Change(self.named(&tensor.text)?),
                 ActionKind::Read(name, _) => Action::Read(self.named(&name.text)?),
+                ActionKind::Fill(name, value) => {
+                    let (tensor, value) = (self.named(&name.text)?, self.number(value)?);
+                    let dtype = self.types[tensor.index()].unwrap_or(DType::F64);
+                    Action::Fill(tensor, cast(value, dtype))
+                }
+                ActionKind::Random { tensor, kind, seed } => {
+                    let seed = match seed {
+                        Some(seed) => self.number(seed)?,
+                        None => Term { node: Node::Constant(Some(Scalar::Int(self.made))), dtype: DType::I64 },
+                    };
+                    self.made += 1;
+                    Action::Random(self.named(&tensor.text)?, *kind, seed)
+                }
                 ActionKind::Print(_) | ActionKind::Write(..) | ActionKind::Clock(_) | ActionKind::Elapsed(_) => {
                     continue;
                 }
@@ -99,9 +144,16 @@ impl Reader<'_> {
         Ok(read)
     }
 
-    fn named(&self, name: &str) -> Result<TensorId, String> {
+    /// A tensor of actions: one of a statement, or one whose number of dimensions is declared.
+    fn named(&mut self, name: &str) -> Result<TensorId, String> {
         let place = self.reading.tensors.iter().position(|tensor| tensor.name == name);
-        place.map(TensorId::from_index).ok_or_else(|| format!("`{name}` is in no statement"))
+        if let Some(place) = place {
+            return Ok(TensorId::from_index(place));
+        }
+        let Declarations { dims, sizes, formats, .. } = self.declarations;
+        let order = dims.get(name).map(Vec::len).or(sizes.get(name).map(|_| 1));
+        let order = order.or_else(|| formats.get(name)?.order());
+        Ok(self.tensor(name, order.ok_or_else(|| format!("`{name}` is in no statement"))?))
     }
 
     /// A number that is computed between statements.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use lacunar_formats::DType;
-use lacunar_front::einsum::{Bodies, Expr};
+use lacunar_front::einsum::{Bodies, Declared, Expr};
 use lacunar_notation::{BinaryFn, Operator};
 
 use super::{Constant, Reader, Value, alone, binds, settled};
@@ -25,7 +25,10 @@ impl Reader<'_> {
             return Ok(Value::Typed(total, mixes));
         }
         let values = args.iter().map(|arg| self.value(arg)).collect::<Result<Vec<_>, _>>()?;
-        let operand = computed_in(common(&values, None));
+        let operand = match self.declared.iter().find(|declared| declared.name.text == operator.name()) {
+            Some(Declared { bodies: Bodies::External(function), .. }) => function.signature().operand,
+            _ => computed_in(common(&values, None)),
+        };
         let defined = self.defined(operator, operand)?;
         let dtype = defined.result;
         let operands = values.into_iter().map(|value| settled(value, operand)).collect();
@@ -46,6 +49,7 @@ impl Reader<'_> {
         let params = operator.declaration().params.iter().map(|param| (param.clone(), operand)).collect();
         let outside = std::mem::replace(&mut self.operands, params);
         let bodies: Vec<(usize, &Expr)> = match &declared.bodies {
+            Bodies::External(_) => Vec::new(),
             Bodies::One(body) => vec![(0, body)],
             Bodies::Regions(regions) => regions.iter().map(|(region, body)| (*region, body)).collect(),
         };

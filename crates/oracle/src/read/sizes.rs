@@ -43,6 +43,11 @@ pub fn sizes(
     let declared =
         |name: &str| declarations.sizes.get(name).copied().or_else(|| declarations.dims.get(name).and_then(one));
     let mut sizes: Vec<Option<u64>> = reading.vars.iter().map(|name| declared(name)).collect();
+    for (name, vars, _) in &reading.relations {
+        for (var, &size) in vars.iter().zip(declarations.dims.get(name).into_iter().flatten()) {
+            sizes[var.index()] = sizes[var.index()].or(Some(size));
+        }
+    }
     let mut known: Vec<Vec<Option<u64>>> = Vec::new();
     for (number, tensor) in reading.tensors.iter().enumerate() {
         let list = reading.lists.get(&number).map(|list| vec![list.len() as u64]);
@@ -103,6 +108,17 @@ fn relate(
     known: &mut [Vec<Option<u64>>],
     sizes: &mut [Option<u64>],
 ) -> bool {
+    for (_, _, [own, sum]) in &reading.relations {
+        let Some(var) = own.variable().filter(|_| sum.border.is_none() && sum.elements.is_empty()) else { continue };
+        let size = sizes[var.index()];
+        let open = sum.terms.iter().find(|(var, _)| sizes[var.index()].is_none());
+        match (size, open, room(reading, &Index { is_sum: true, ..sum.clone() }, sizes)) {
+            (Some(size), Some((var, factor)), _) => sizes[var.index()] = Some(size.div_ceil(factor.unsigned_abs())),
+            (None, None, Some(room)) => sizes[var.index()] = Some(room),
+            _ => continue,
+        }
+        return true;
+    }
     for (tensor, indices) in accesses {
         for (dimension, index) in indices.iter().enumerate().filter(|(_, index)| index.variable().is_none()) {
             let of_dimension = &mut known[tensor.index()][dimension];

@@ -144,6 +144,8 @@ impl Known {
             Expr::Select(_, a, _) => !function.type_of(a).is_complex(),
             Expr::Cast(to, a) => !to.is_complex() && !function.type_of(a).is_complex(),
             Expr::Word(..) => true,
+            // Code that nothing is known of takes one value at a time.
+            Expr::Extern(..) => false,
         })
     }
 

@@ -10,19 +10,20 @@
 use std::collections::BTreeSet;
 
 use lacunar_base::Span;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Generator};
 use lacunar_notation::{Action, Condition, Program, Role, TensorId};
 
 use super::super::action::{self, ActionKind};
-use super::super::ast::{Ast, Expr, ExprKind};
+use super::super::ast::{Ast, Expr, ExprKind, Name, Number};
 use super::super::declarations::Declarations;
 use super::super::error::{ActionMistake, Error};
 use super::names::{Entry, Names, counted};
 use super::types;
 
 /// The declarations, with those of a tensor that is swapped for all that it is swapped with, and so for snapshots; with the types of
-/// counters, and of tensors that get their first entries from files: numbers, unless something else is declared.
-pub(super) fn shared(ast: &Ast, declarations: &Declarations) -> Declarations {
+/// counters, and of tensors that get their first entries from files or are made up: numbers, unless something else is declared; and with
+/// the formats of those that are made up.
+pub(super) fn shared(ast: &Ast, names: &Names, declarations: &Declarations) -> Declarations {
     let mut shared = declarations.clone();
     let (mut swaps, mut assigned) = (Vec::new(), BTreeSet::new());
     action::Action::visit(&ast.body, &mut |action| match &action.kind {
@@ -33,8 +34,23 @@ pub(super) fn shared(ast: &Ast, declarations: &Declarations) -> Declarations {
         ActionKind::Assign(statement) => {
             assigned.insert(&ast.statements[*statement].name.text);
         }
-        ActionKind::Read(name, _) | ActionKind::Change { tensor: name, .. } if !assigned.contains(&name.text) => {
-            shared.dtypes.entry(name.text.clone()).or_insert(DType::F64);
+        ActionKind::Read(name, _)
+        | ActionKind::Change { tensor: name, .. }
+        | ActionKind::Fill(name, _)
+        | ActionKind::Random { tensor: name, .. }
+            if !assigned.contains(&name.text) =>
+        {
+            let dtype = *shared.dtypes.entry(name.text.clone()).or_insert(DType::F64);
+            let kind = match &action.kind {
+                ActionKind::Random { kind, .. } => *kind,
+                // Without values, nothing in dense storage tells what is an entry.
+                ActionKind::Fill(..) if dtype == DType::Pattern => Generator::Sparse(1.0),
+                _ => return,
+            };
+            let kind = if dtype == DType::Pattern { Generator::Sparse(1.0) } else { kind };
+            if let Some(entry) = names.tensors.get(&name.text) {
+                shared.formats.entry(name.text.clone()).or_insert_with(|| kind.format(entry.order).into());
+            }
         }
         _ => {}
     });
@@ -59,11 +75,13 @@ fn copy<T: Clone>(known: &mut indexmap::IndexMap<String, T>, from: &str, to: &st
 
 /// The checked actions.
 pub(super) fn checked(program: &Program, actions: &[action::Action], errors: &mut Vec<Error>) -> Vec<Action> {
-    Checker { program, errors }.actions(actions)
+    Checker { program, made: 0, errors }.actions(actions)
 }
 
 struct Checker<'a> {
     program: &'a Program,
+    /// How many tensors have been made up so far.
+    made: u64,
     errors: &'a mut Vec<Error>,
 }
 
@@ -88,16 +106,29 @@ impl Checker<'_> {
             ActionKind::Print(name) => Action::Print(self.tensor(&name.text)?),
             ActionKind::Read(name, file) => Action::Read(self.tensor(&name.text)?, file.clone()),
             ActionKind::Write(name, file) => Action::Write(self.tensor(&name.text)?, file.clone()),
+            ActionKind::Fill(name, value) => {
+                let tensor = self.changed(name)?;
+                let value = self.condition(value)?;
+                let dtype = self.program.tensors[tensor].dtype;
+                if value.expr.dtype.is_complex() && !dtype.is_complex() {
+                    self.errors.push(ActionMistake::NotANumber { span: name.span }.into());
+                }
+                let expr = value.expr.cast(dtype.arithmetic());
+                Action::Fill(tensor, Condition { expr, ..value })
+            }
+            ActionKind::Random { tensor, kind, seed } => {
+                let tensor = self.changed(tensor)?;
+                let own = Expr { kind: ExprKind::Number(Number::Int(self.made)), span: action.span, height: 1 };
+                self.made += 1;
+                let seed = self.end(seed.as_ref().unwrap_or(&own))?;
+                Action::Random { tensor, kind: *kind, seed }
+            }
             ActionKind::Change { tensor, file, range, removes } => {
                 let range = match range {
                     Some((from, to)) => Some((self.end(from)?, self.end(to)?)),
                     None => None,
                 };
-                let (name, span) = (tensor.text.clone(), tensor.span);
-                let tensor = self.tensor(&name)?;
-                if self.program.tensors[tensor].structure.is_some() {
-                    self.errors.push(ActionMistake::Structured { name, span }.into());
-                }
+                let tensor = self.changed(tensor)?;
                 Action::Change { tensor, file: file.clone(), range, removes: *removes }
             }
             ActionKind::Snapshot(a, b) => {
@@ -154,6 +185,16 @@ impl Checker<'_> {
             end.expr = end.expr.cast(DType::I64);
         }
         Some(end)
+    }
+
+    /// A tensor that gets other values, which has no structure.
+    fn changed(&mut self, tensor: &Name) -> Option<TensorId> {
+        let found = self.tensor(&tensor.text)?;
+        if self.program.tensors[found].structure.is_some() {
+            let (name, span) = (tensor.text.clone(), tensor.span);
+            self.errors.push(ActionMistake::Structured { name, span }.into());
+        }
+        Some(found)
     }
 
     /// A number that is computed between statements.

@@ -139,6 +139,12 @@ fn is_absent_operator(operator: Operator, absent: &[bool]) -> bool {
             bodies.first().is_some_and(Option::is_none)
                 && operator.regions().is_some_and(|all| all.into_iter().all(misses))
         }
+        Bodies::External(function) => {
+            let annihilates = typed.annihilator.is_some_and(Scalar::is_zero);
+            let zeros = vec![Scalar::zero(typed.operand); absent.len()];
+            (annihilates && absent.contains(&true))
+                || (absent.iter().all(|absent| *absent) && function.call(&zeros).is_zero())
+        }
         Bodies::One(body) => {
             let annihilates = typed.annihilator.is_some_and(Scalar::is_zero);
             (annihilates && absent.contains(&true)) || (absent.iter().all(|absent| *absent) && is_zero_at_zeros(body))

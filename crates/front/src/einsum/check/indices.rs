@@ -16,22 +16,22 @@
 //! An index that is written as a sum is one, even `i + 0`: the variable need not have the size of the dimension. An index of another
 //! form stays, and is refused where names are resolved.
 
-mod affine;
 mod borders;
+mod bracketed;
 mod extents;
 mod replaced;
 
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_notation::gather::{is_distinct, room_for};
-use lacunar_notation::{AssignOp, Border, Equation, Function, Gather, Indicator, Monoid, Source, UnaryFn};
+use lacunar_notation::{AssignOp, Border, Equation, Function, Gather, Indicator, Inequality, Monoid, Source, UnaryFn};
 
+use super::super::affine::{Affine, affine};
 use super::super::ast::{Ast, BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Name, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{AccessMistake, Error, Meeting, StatementMistake, SyntaxMistake};
 use super::names::{Meaning, Names, meaning, variable};
 use crate::words;
-use affine::{Affine, affine};
 use replaced::Replaced;
 pub(crate) use replaced::tells;
 
@@ -51,12 +51,38 @@ pub(super) struct Made {
 }
 
 /// The relation that an indicator is made of.
-pub(super) enum Relation {
+pub(crate) enum Relation {
     Equation(Equation),
+    Inequality(Inequality),
     /// The values of a tensor.
     Values(Name),
     List(Vec<u64>),
     Border(Border),
+}
+
+impl Relation {
+    /// True if it is that a variable is a sum of others.
+    pub(crate) fn is_equation(&self) -> bool {
+        matches!(self, Relation::Equation(_))
+    }
+
+    /// True if it tells the coordinate of a dimension, of so many, by those of the others.
+    pub(crate) fn tells(&self, dimension: usize, order: usize) -> bool {
+        match self {
+            Relation::Equation(_) => true,
+            Relation::Inequality(_) => false,
+            Relation::Values(_) | Relation::Border(_) => dimension + 1 == order,
+            Relation::List(values) => dimension + 1 == order || is_distinct(values),
+        }
+    }
+
+    /// The sum that one variable is, if it is one, or stays inside of a dimension.
+    fn sum(&self) -> Option<&Equation> {
+        match self {
+            Relation::Equation(equation) | Relation::Border(Border { equation, .. }) => Some(equation),
+            Relation::Inequality(_) | Relation::Values(_) | Relation::List(_) => None,
+        }
+    }
 }
 
 impl Made {
@@ -68,6 +94,7 @@ impl Made {
     pub fn indicator(&self, order: usize, names: &Names) -> Indicator {
         let source = match &self.relation {
             Relation::Equation(equation) => return Indicator::Equation(equation.clone()),
+            Relation::Inequality(inequality) => return Indicator::Inequality(inequality.clone()),
             Relation::Values(tensor) => Source::Tensor(names.tensor(&tensor.text)),
             Relation::List(values) => Source::List(values.clone()),
             Relation::Border(border) => Source::Border(border.clone()),
@@ -96,7 +123,7 @@ pub(super) fn expand(ast: Ast, declarations: &Declarations, sized: bool) -> Resu
         let targets = ast.statements.iter().map(|statement| &statement.name.text);
         inputs.iter().chain(&declarations.given).chain(targets).cloned().collect()
     });
-    let (indicators, replaced) = (Indicators::new(), Vec::new());
+    let (indicators, replaced) = (bracketed::indicators(&ast), Vec::new());
     let declarations = sized.then_some(declarations);
     let mut expansion = Expansion { declarations, taken, tensors, indicators, replaced, errors: Vec::new() };
     let statements = ast.statements.into_iter().map(|statement| expansion.statement(statement)).collect();
@@ -148,6 +175,7 @@ impl Expansion<'_> {
         if statement.nest.is_some() {
             self.plain(&statement.rhs);
             self.variables(&statement.indices);
+            self.bracketed(&statement);
             return statement;
         }
         let mut rhs = self.expression(statement.rhs);
@@ -258,7 +286,8 @@ impl Expansion<'_> {
                 ExprKind::Apply { name, args, callee: Callee::Named }
             }
             ExprKind::Neg(a) => ExprKind::Neg(Box::new(self.confined(*a, indicator, op))),
-            ExprKind::Binary(sign @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
+            // A number beside a value has the value's type, which it would lose beside an indicator.
+            ExprKind::Binary(sign @ (BinaryOp::Add | BinaryOp::Sub), a, b) if !is_number(&a) && !is_number(&b) => {
                 let (a, b) = (self.confined(*a, indicator, op), self.confined(*b, indicator, op));
                 ExprKind::Binary(sign, Box::new(a), Box::new(b))
             }
@@ -491,6 +520,16 @@ impl Expansion<'_> {
 /// True for the name of the function that says what a result stores.
 fn is_prune(name: &str) -> bool {
     Function::parse(name) == Some(Function::Unary(UnaryFn::Prune))
+}
+
+/// True for a constant, which has no type of its own.
+fn is_number(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Number(_) => true,
+        ExprKind::Neg(a) => is_number(a),
+        ExprKind::Binary(_, a, b) => is_number(a) && is_number(b),
+        _ => false,
+    }
 }
 
 /// True if an index has an element of a tensor or list in it, or in its border.

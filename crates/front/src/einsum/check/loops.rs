@@ -11,12 +11,12 @@ use super::super::declarations::Declarations;
 use super::super::error::Error;
 use super::names::Names;
 use super::types::Typer;
-use crate::concrete::{self, Mistake};
+use crate::concrete::{self, LineRole, Mistake};
 
 /// Adds the kernels of the statements whose loops are written out.
 pub(super) fn resolve(program: &mut Program, ast: &Ast, errors: &mut Vec<Error>) {
     let made = |name: &str| ast.statements.iter().filter_map(|made| made.nest.as_ref()).any(|nest| nest.fills(name));
-    for line in ast.lines.iter().filter(|line| !line.is_outside() && !made(&line.name)) {
+    for line in ast.lines.iter().filter(|line| matches!(line.role, LineRole::Workspace(_)) && !made(&line.name)) {
         errors.push(Mistake::NoWorkspace { span: line.span, name: line.name.clone() }.into());
     }
     for (number, statement) in ast.statements.iter().enumerate() {

@@ -32,7 +32,7 @@ use super::error::Error;
 use super::parser::{parse, parse_with};
 use crate::concrete::Line;
 use indices::Expanded;
-pub(crate) use indices::tells;
+pub(crate) use indices::{Relation, tells};
 pub(crate) use loops::Typing;
 use names::Names;
 pub(crate) use names::{Meaning, meaning};
@@ -58,7 +58,7 @@ pub(crate) fn check_tree(ast: ast::Ast, declarations: &Declarations) -> Result<P
     let Expanded { ast, indicators, replaced } = indices::expand(ast, declarations, true).map_err(diagnostics)?;
     let mut names = names::resolve(&ast, indicators, declarations).map_err(diagnostics)?;
     names.arrange(ast.lines.iter().map(|line| line.name.as_str()));
-    let declarations = &actions::shared(&ast, declarations);
+    let declarations = &actions::shared(&ast, &names, declarations);
     let sizes = sizes::unify(&names, declarations).map_err(diagnostics)?;
 
     let operators = ast.operators.iter().map(|declared| declared.operator).collect();

@@ -6,6 +6,7 @@
 
 mod actions;
 
+use actions::COUNT;
 pub(super) use actions::counted;
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
@@ -18,7 +19,7 @@ use lacunar_notation::{
 use super::super::action::ActionKind;
 use super::super::ast::{Ast, Callee, Expr, ExprKind, Name, Statement};
 use super::super::declarations::Declarations;
-use super::super::error::{AccessMistake, Error, NameMistake, StatementMistake};
+use super::super::error::{AccessMistake, ActionMistake, Error, NameMistake, StatementMistake};
 use super::indices::{Indicators, Made, Relation};
 use super::values;
 use crate::structure::StructureSpec;
@@ -222,6 +223,8 @@ struct Resolver<'a> {
     outermost: Option<Span>,
     /// Nothing but statements, each carried out once.
     is_sequence: bool,
+    /// The tensors that actions read before any gives them a value.
+    read_first: IndexSet<String>,
     /// The number of blocks around.
     blocks: usize,
     /// The clocks that are set.
@@ -246,6 +249,7 @@ impl<'a> Resolver<'a> {
             bound: Vec::new(),
             outermost: None,
             is_sequence: true,
+            read_first: IndexSet::new(),
             blocks: 0,
             clocks: IndexSet::new(),
             counted: Vec::new(),
@@ -302,8 +306,9 @@ impl<'a> Resolver<'a> {
         if self.assigned.contains_key(name) {
             return;
         }
-        if let Some(entry) = self.names.tensors.get_mut(name) {
-            entry.is_given = true;
+        match self.names.tensors.get_mut(name) {
+            Some(entry) => entry.is_given = true,
+            None => _ = self.read_first.insert(name.to_string()),
         }
         let Some(inputs) = self.declarations.inputs.as_ref().filter(|inputs| !inputs.contains(name)) else { return };
         if !self.undeclared.insert(name.to_string()) {
@@ -456,6 +461,9 @@ impl<'a> Resolver<'a> {
 
     /// An access, or an expression that looks like one.
     fn access(&mut self, name: &Name, indices: &[Expr], span: Span) {
+        if self.counts(name, indices) {
+            return self.errors.push(ActionMistake::Count { span }.into());
+        }
         if let Some(index) = indices.iter().find(|index| variable(index).is_none()) {
             let is_tensor = self.targets.contains(name.text.as_str())
                 || self.declarations.inputs.as_ref().is_some_and(|inputs| inputs.contains(&name.text));
@@ -498,6 +506,20 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// True of `nnz(A)` for a tensor `A`, if no tensor is called `nnz`.
+    fn counts(&self, name: &Name, indices: &[Expr]) -> bool {
+        let Declarations { inputs, given, formats, dtypes, .. } = self.declarations;
+        let is_given = |name: &str| inputs.as_ref().is_some_and(|inputs| inputs.contains(name)) || given.contains(name);
+        let is_assigned = |name: &str| self.targets.contains(name);
+        let is_tensor = |name: &str| {
+            let is_declared = formats.contains_key(name) || dtypes.contains_key(name);
+            self.names.tensors.contains_key(name) || is_given(name) || is_assigned(name) || is_declared
+        };
+        let [of] = indices else { return false };
+        let own = name.text.as_str();
+        own == COUNT && !is_given(own) && !is_assigned(own) && variable(of).is_some_and(is_tensor)
+    }
+
     /// Names that are both a tensor's and a variable's; that such a tensor has no value is no mistake of its own.
     fn clashes(&mut self) {
         for (name, &variable) in &self.names.vars {
@@ -505,6 +527,15 @@ impl<'a> Resolver<'a> {
                 self.errors.retain(
                     |error| !matches!(error, Error::Name(NameMistake::Undeclared { name: other, .. }) if other == name),
                 );
+                let is_counted = |(tensor, vars, _): &&(usize, Vec<usize>, Span)| {
+                    let is_count = self.names.tensors.get_index(*tensor).is_some_and(|(own, _)| own == COUNT);
+                    is_count
+                        && vars.iter().any(|var| self.names.vars.get_index(*var).is_some_and(|(own, _)| own == name))
+                };
+                if let Some((_, _, span)) = self.names.accesses.iter().find(is_counted) {
+                    self.errors.push(ActionMistake::Count { span: *span }.into());
+                    continue;
+                }
                 let compared = self.compared.get(name).cloned();
                 self.errors.push(
                     NameMistake::TensorAndVariable { name: name.clone(), tensor: entry.span, variable, compared }
@@ -558,6 +589,9 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
             ExprKind::Binary(_, left, right) => has_access(left) || has_access(right),
             ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => false,
         }
+    }
+    if name.text == COUNT {
+        return ActionMistake::Count { span: name.span }.into();
     }
     if !has_access(index) {
         return AccessMistake::NotAnIndex { span: index.span }.into();

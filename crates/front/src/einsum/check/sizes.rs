@@ -56,6 +56,16 @@ pub(super) fn unify(names: &Names, declarations: &Declarations) -> Result<Sizes,
             sizes.size[class] = Some(SizeUse { span: *span, size: values.len() as u64, whose: "the list".to_string() });
         }
     }
+    // Tensors that no statement has are as large as is declared.
+    for (tensor, (name, entry)) in names.tensors.iter().enumerate() {
+        let is_accessed = names.accesses.iter().any(|(other, ..)| *other == tensor);
+        for (dimension, &size) in dims[tensor].iter().flat_map(|dims| dims.iter().enumerate()).filter(|_| !is_accessed)
+        {
+            let whose = format!("dimension {dimension} of `{name}`");
+            let member = sizes.first_dimension[tensor] + dimension;
+            sizes.size[member] = Some(SizeUse { span: entry.span, size, whose });
+        }
+    }
     let mut told = vec![false; names.vars.len()];
     for (tensor, vars, span) in &names.accesses {
         let declared = dims[*tensor];

@@ -329,7 +329,8 @@ impl<'a> Typer<'a> {
     fn applied(&mut self, operator: Operator, args: &[ast::Expr], span: Span) -> Option<Value> {
         let values: Vec<Option<Value>> = args.iter().map(|arg| self.expr(arg)).collect();
         let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
-        let operator = self.of_type(operator, self.mixed(&values, None).arithmetic(), span)?;
+        let dtype = operators::operand_of(operator, self.mixed(&values, None).arithmetic());
+        let operator = self.of_type(operator, dtype, span)?;
         let Typed { operand, result, .. } = operator.typed()?;
         let operands = values.into_iter().map(|value| self.settle(value, *operand)).collect::<Option<_>>()?;
         let kind = ExprKind::Apply(operator, operands);

@@ -69,7 +69,7 @@ impl AccessMistake {
             AccessMistake::IndexInLoops { span } => {
                 Diagnostic::error("E1412", "an index in loops by hand is a variable")
                     .label(span, "a sum, or a number")
-                    .hint("write the statement without its loops, and a schedule for them")
+                    .hint("give it a loop of its own, `forall(d, .. [d == i + 1] * x(d))`, or write the statement without its loops")
             }
             AccessMistake::ReductionVariables { span, name } => {
                 Diagnostic::error("E0210", format!("`{name}` needs one or more index variables and then an expression"))

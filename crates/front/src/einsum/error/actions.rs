@@ -1,6 +1,9 @@
 //! Mistakes in what is done between statements.
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_formats::Generator;
+
+use crate::words;
 
 /// A mistake in what is done between statements.
 #[derive(Clone, Debug)]
@@ -13,6 +16,9 @@ pub(crate) enum ActionMistake {
     Snapshot { names: [String; 2], span: Span, differ: String },
     Structured { name: String, span: Span },
     Clock { name: String, span: Span },
+    Generator { span: Span, word: String },
+    Count { span: Span },
+    CountOf { span: Span },
 }
 
 impl ActionMistake {
@@ -49,6 +55,22 @@ impl ActionMistake {
                     .label(span, "the structure is compared when the tensor is given")
                     .hint("leave the structure away")
             }
+            ActionMistake::Generator { span, word } => Diagnostic::error("E0622", "this is no kind of made-up tensor")
+                .label(span, "not a kind, or with another argument")
+                .note("kinds: rand, ones, arange, sparse(DENSITY), uniform(ENTRIES PER ROW)")
+                .hint(words::did_you_mean(
+                    &word,
+                    Generator::WORDS,
+                    "write, for example, `random A sparse(0.01) seed 7`",
+                )),
+            ActionMistake::Count { span } => {
+                Diagnostic::error("E0623", "`nnz` counts entries between statements alone")
+                    .label(span, "in a statement")
+                    .hint("ask it in a condition, a range or `fill`, as in `fill n nnz(A)`, and read `n` here")
+            }
+            ActionMistake::CountOf { span } => Diagnostic::error("E0623", "`nnz` takes the name of a tensor")
+                .label(span, "of another form")
+                .hint("write `nnz(A)`, without indices"),
             ActionMistake::Clock { name, span } => {
                 Diagnostic::error("E0611", format!("the clock `{name}` is read before it is set"))
                     .label(span, "not set")

@@ -41,6 +41,11 @@ pub(crate) enum OperatorMistake {
     TooLarge {
         span: Span,
     },
+    NoExternal {
+        span: Span,
+        name: String,
+        count: usize,
+    },
     NoBody {
         span: Span,
     },
@@ -86,6 +91,12 @@ impl OperatorMistake {
                 Diagnostic::error("E0614", format!("an operator cannot have {count} operands"))
                     .label(span, "declared here")
                     .hint(format!("it has 1 to {}, as in `op f(a, b) = a + b`", Declaration::MOST_PARAMS))
+            }
+            OperatorMistake::NoExternal { span, name, count } => {
+                let operands = if count == 1 { "one operand".to_string() } else { format!("{count} operands") };
+                Diagnostic::error("E0624", format!("no function `{name}` of {operands} is given from outside"))
+                    .label(span, "not known")
+                    .hint("a program in Rust gives it, by `Operator::external`; else write a body")
             }
             OperatorMistake::NoBody { span } => Diagnostic::error("E0614", "the operator has no body")
                 .label(span, "declared here")

@@ -9,17 +9,20 @@
 //! ```
 
 use lacunar_base::Span;
+use lacunar_formats::Generator;
 
 use super::{MAX_ERRORS, Parser, node};
 use crate::concrete;
 use crate::einsum::action::{Action, ActionKind};
 use crate::einsum::ast::{Callee, Expr, ExprKind, MAX_HEIGHT, Name, Statement};
-use crate::einsum::error::{Error, SyntaxMistake};
+use crate::einsum::error::{ActionMistake, Error, SyntaxMistake};
 use crate::einsum::lexer::{Token, TokenKind};
 
 /// The words that begin actions.
-const WORDS: &[&str] =
-    &["for", "while", "if", "swap", "snapshot", "print", "read", "write", "insert", "remove", "clock", "elapsed"];
+const WORDS: &[&str] = &[
+    "for", "while", "if", "swap", "snapshot", "print", "read", "write", "fill", "random", "insert", "remove", "clock",
+    "elapsed",
+];
 
 impl Parser<'_> {
     /// Reads actions up to the end of the text, or of the block that is open.
@@ -107,6 +110,17 @@ impl Parser<'_> {
                 end = other.span;
                 if word == "swap" { ActionKind::Swap(name, other) } else { ActionKind::Snapshot(name, other) }
             }
+            "fill" => {
+                let value = self.expression()?;
+                end = value.span;
+                ActionKind::Fill(name, value)
+            }
+            "random" => {
+                let (kind, kind_end) = self.generator()?;
+                let seed = if self.take_word("seed") { Some(self.expression()?) } else { None };
+                end = seed.as_ref().map_or(kind_end.unwrap_or(end), |seed| seed.span);
+                ActionKind::Random { tensor: name, kind, seed }
+            }
             "print" => ActionKind::Print(name),
             "clock" => ActionKind::Clock(name),
             "elapsed" => ActionKind::Elapsed(name),
@@ -129,6 +143,24 @@ impl Parser<'_> {
             }
         };
         Ok(Action { kind, span: start.to(end) })
+    }
+
+    /// Reads the kind of a made-up tensor and gives the place where it ends; `rand`, if none is written.
+    fn generator(&mut self) -> Result<(Generator, Option<Span>), Error> {
+        let Token { kind: TokenKind::Word, span } = self.peek() else { return Ok((Generator::Rand, None)) };
+        if self.text(span) == "seed" {
+            return Ok((Generator::Rand, None));
+        }
+        self.advance();
+        let mut whole = span;
+        if self.at_sign("(") {
+            self.open();
+            self.expression()?;
+            whole = span.to(self.close(")", "`)`")?);
+        }
+        let (text, word) = (self.text(whole).to_string(), self.text(span).to_string());
+        let kind = text.parse().map_err(|_| ActionMistake::Generator { span: whole, word })?;
+        Ok((kind, Some(whole)))
     }
 
     /// Reads `from .. to`, if more of the line is left.

@@ -52,11 +52,25 @@ impl Parser<'_> {
         self.open();
         let params = self.names(")")?;
         self.close(")", "`,` or `)`")?;
-        let mut written =
-            Written { name, params, body: None, regions: Vec::new(), values: Vec::new(), flags: Vec::new() };
+        let mut written = Written {
+            name,
+            params,
+            body: None,
+            external: None,
+            regions: Vec::new(),
+            values: Vec::new(),
+            flags: Vec::new(),
+        };
         if self.take_sign(&["="]).is_some() {
             self.skip_newlines();
-            written.body = Some(self.expression()?);
+            let next = self.peek();
+            let is_external = next.kind == TokenKind::Word && self.text(next.span) == "extern";
+            if is_external {
+                self.advance();
+                written.external = Some(next.span);
+            } else {
+                written.body = Some(self.expression()?);
+            }
         }
         if self.at_sign("{") {
             self.open();

@@ -3,7 +3,7 @@
 use indexmap::IndexSet;
 use lacunar_base::Span;
 
-use super::affine::Affine;
+use crate::einsum::affine::Affine;
 use crate::einsum::error::{Error, StatementMistake};
 
 /// The indices of a tensor whose values are replaced.

@@ -8,14 +8,18 @@ use lacunar_notation::Role;
 
 use super::super::super::action::{Action, ActionKind};
 use super::super::super::ast::{Ast, Callee, Expr, ExprKind, Name};
+use super::super::super::declarations::Declarations;
 use super::super::super::error::{ActionMistake, OperatorMistake};
 use super::{Entry, Meaning, Resolver, meaning, variable};
 use crate::words;
 
+/// The word that counts the entries of a tensor.
+pub(super) const COUNT: &str = "nnz";
+
 /// The name of the tensor whose entries an expression of a condition counts: `nnz(A)`.
 pub(in crate::einsum::check) fn counted(expr: &Expr) -> Option<(&str, Span)> {
     match &expr.kind {
-        ExprKind::Apply { name, args, callee: Callee::Named } if name.text == "nnz" => match args.as_slice() {
+        ExprKind::Apply { name, args, callee: Callee::Named } if name.text == COUNT => match args.as_slice() {
             [arg] => variable(arg).map(|tensor| (tensor, arg.span)),
             _ => None,
         },
@@ -40,6 +44,14 @@ impl<'a> Resolver<'a> {
                 }
             }
             ActionKind::Print(name) | ActionKind::Write(name, _) => self.read(&name.text, name.span),
+            ActionKind::Fill(name, value) => {
+                self.scalar(value);
+                self.assigned.entry(name.text.clone()).or_insert(name.span);
+            }
+            ActionKind::Random { tensor: name, seed, .. } => {
+                seed.iter().for_each(|seed| self.scalar(seed));
+                self.assigned.entry(name.text.clone()).or_insert(name.span);
+            }
             ActionKind::Read(name, _) => {
                 self.assigned.entry(name.text.clone()).or_insert(name.span);
             }
@@ -135,6 +147,9 @@ impl<'a> Resolver<'a> {
                     args.iter().for_each(|arg| self.scalar(arg));
                 }
                 Meaning::Cast(_) if args.len() == 1 => args.iter().for_each(|arg| self.scalar(arg)),
+                Meaning::Access if name.text == COUNT => {
+                    self.errors.push(ActionMistake::CountOf { span: expr.span }.into());
+                }
                 Meaning::Access | Meaning::Reduction(_) | Meaning::Cast(_) => {
                     self.errors.push(ActionMistake::NotANumber { span: expr.span }.into());
                 }
@@ -155,16 +170,21 @@ impl<'a> Resolver<'a> {
                 named.extend([a, b].map(|name| (name.text.as_str(), name.span)));
                 snapshots.push((a, b, action.span));
             }
-            ActionKind::Print(name) | ActionKind::Read(name, _) | ActionKind::Write(name, _) => {
-                named.push((&name.text, name.span));
-            }
-            ActionKind::Change { tensor, .. } => named.push((&tensor.text, tensor.span)),
+            ActionKind::Print(name)
+            | ActionKind::Read(name, _)
+            | ActionKind::Write(name, _)
+            | ActionKind::Fill(name, _)
+            | ActionKind::Change { tensor: name, .. }
+            | ActionKind::Random { tensor: name, .. } => named.push((&name.text, name.span)),
             _ => {}
         });
+        self.ordered_by_declarations(&named, &[swaps.as_slice(), snapshots.as_slice()].concat());
         for (name, span) in named {
             if !self.names.tensors.contains_key(name) {
                 let tensors = self.names.tensors.keys().map(String::as_str);
-                let hint = words::did_you_mean(name, tensors, "name a tensor that a statement reads or assigns");
+                let otherwise =
+                    format!("no statement tells its dimensions: declare their sizes, for example `-d {name}:100,100`");
+                let hint = words::did_you_mean(name, tensors, otherwise);
                 self.errors.push(ActionMistake::NoTensor { name: name.to_string(), span, hint }.into());
             }
         }
@@ -191,6 +211,38 @@ impl<'a> Resolver<'a> {
                 let differ = format!("{} and {} indices", orders[0], orders[1]);
                 let names = [a, b].map(|name| name.text.clone());
                 self.errors.push(ActionMistake::Swapped { names, span, differ }.into());
+            }
+        }
+    }
+}
+
+impl Resolver<'_> {
+    /// Adds the tensors that no statement has and of which declarations tell the number of dimensions, or another that they become.
+    fn ordered_by_declarations(&mut self, named: &[(&str, Span)], alike: &[(&Name, &Name, Span)]) {
+        let Declarations { dims, sizes, formats, .. } = self.declarations;
+        let declared = |name: &str| {
+            let one = sizes.contains_key(name).then_some(1);
+            dims.get(name).map(Vec::len).or(one).or_else(|| formats.get(name)?.order())
+        };
+        loop {
+            let before = self.names.tensors.len();
+            for &(name, span) in named.iter().filter(|(name, _)| !self.names.tensors.contains_key(*name)) {
+                let others = alike.iter().filter_map(|(a, b, _)| match (a.text == name, b.text == name) {
+                    (true, _) => Some(&b.text),
+                    (_, true) => Some(&a.text),
+                    _ => None,
+                });
+                let order = declared(name);
+                let order =
+                    order.or_else(|| others.into_iter().find_map(|other| Some(self.names.tensors.get(other)?.order)));
+                let Some(order) = order else { continue };
+                let is_given = self.read_first.contains(name);
+                let entry = Entry { is_given, ..Entry::new(order, span, Role::Input) };
+                self.names.tensors.insert(name.to_string(), entry);
+                break;
+            }
+            if self.names.tensors.len() == before {
+                return;
             }
         }
     }

@@ -3,18 +3,18 @@
 use indexmap::IndexMap;
 use lacunar_notation::Equation;
 
-use crate::einsum::ast::{BinaryOp, Expr, ExprKind, Number};
-use crate::einsum::error::{AccessMistake, Error};
+use super::ast::{BinaryOp, Expr, ExprKind, Number};
+use super::error::{AccessMistake, Error};
 
 /// A sum of variables, each times a number, and a number.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Affine {
+pub(crate) struct Affine {
     pub terms: IndexMap<String, i64>,
     pub constant: i64,
 }
 
 /// An index as a sum; `None` if it has another form.
-pub(super) fn affine(index: &Expr) -> Option<Result<Affine, Error>> {
+pub(crate) fn affine(index: &Expr) -> Option<Result<Affine, Error>> {
     let within = |number: &i64| number.abs() <= Equation::MOST;
     let mut affine = match form(index)? {
         Some(affine) => affine,

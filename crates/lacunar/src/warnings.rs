@@ -1,0 +1,95 @@
+//! Facts about a statement that may surprise whoever wrote it.
+//!
+//! ```text
+//! y(i) = P(i,j)            P is a pattern: y(i) says whether the row has an entry, not how many
+//! C(k + 10, j) = A(k,j)    C has 5 rows: nothing is assigned
+//! ```
+
+use lacunar_formats::DType;
+use lacunar_notation::{Access, Assignment, BinaryFn, Equation, Expr, ExprKind, Monoid, Program, UnaryFn};
+
+/// The warnings about a statement, which is also given in reduction notation. The type of its result may be declared.
+pub(crate) fn of_statement(
+    program: &Program,
+    statement: &Assignment,
+    explicit: &Assignment,
+    is_declared: bool,
+) -> Vec<String> {
+    let counted = if is_declared { None } else { of_patterns(program, explicit) };
+    outside(program, statement).into_iter().chain(counted).collect()
+}
+
+/// A statement all of whose values go to places outside of its result.
+fn outside(program: &Program, statement: &Assignment) -> Option<String> {
+    let is_outside = |access: &&Access| {
+        let equation = program.tensors[access.tensor].indicator.as_deref().and_then(|indicator| indicator.equation());
+        let sizes: Option<Vec<u64>> = access.vars.iter().map(|var| program.vars[*var].size).collect();
+        let is_index = access.vars.last().is_some_and(|last| statement.lhs.vars.contains(last));
+        let never = equation.zip(sizes).is_some_and(|(equation, sizes)| never_holds(equation, &sizes));
+        is_index && never && is_factor(&statement.rhs, access)
+    };
+    statement.rhs.accesses().into_iter().find(is_outside)?;
+    let target = &program.tensors[statement.lhs.tensor];
+    let sizes: Vec<String> = target.dims.iter().flatten().map(u64::to_string).collect();
+    Some(format!(
+        "`{}` assigns no element: its indices lie outside of `{}`, whose sizes are {}",
+        program.statement_text(statement),
+        target.name,
+        sizes.join("x")
+    ))
+}
+
+/// True if the sum of an equation is 0 at no coordinate of dimensions of these sizes, each of which has some: it is on one side of 0.
+fn never_holds(equation: &Equation, sizes: &[u64]) -> bool {
+    let most = |sign: i128| {
+        let terms = equation.factors.iter().zip(sizes).map(|(factor, size)| {
+            let last = i128::from(*size) - 1;
+            (sign * i128::from(*factor)).max(0) * last
+        });
+        terms.sum::<i128>() + sign * i128::from(equation.constant)
+    };
+    !sizes.contains(&0) && (most(1) < 0 || most(-1) < 0)
+}
+
+/// True if an expression is absent wherever one of its operands is.
+fn is_factor(expr: &Expr, of: &Access) -> bool {
+    match &expr.kind {
+        ExprKind::Access(access) => access == of,
+        ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) | ExprKind::Unary(UnaryFn::Neg | UnaryFn::Prune, a) => {
+            is_factor(a, of)
+        }
+        ExprKind::Binary(BinaryFn::Mul, a, b) => is_factor(a, of) || is_factor(b, of),
+        ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, a, b) => is_factor(a, of) && is_factor(b, of),
+        // Confined by its indices, a value is else that which changes nothing.
+        ExprKind::Select(operands) => is_factor(&operands[0], of),
+        _ => false,
+    }
+}
+
+/// A sum over a pattern that is a truth value because nothing in it is a number.
+fn of_patterns(program: &Program, explicit: &Assignment) -> Option<String> {
+    let target = &program.tensors[explicit.lhs.tensor];
+    if target.dtype != DType::Bool {
+        return None;
+    }
+    let mut found = None;
+    explicit.rhs.visit(&mut |expr| {
+        if let ExprKind::Reduce(Monoid::SUM, _, body) = &expr.kind
+            && expr.dtype == DType::Bool
+        {
+            let is_pattern = |access: &&Access| {
+                let tensor = program.tensors.get(access.tensor);
+                tensor.is_some_and(|tensor| tensor.dtype == DType::Pattern && !tensor.role.is_computed())
+            };
+            found = found.or(body.accesses().into_iter().find(is_pattern));
+        }
+    });
+    let access = found?;
+    let (name, pattern) = (&target.name, &program.tensors[access.tensor].name);
+    let vars: Vec<&str> = access.vars.iter().map(|var| program.vars[*var].name.as_str()).collect();
+    let text = format!("{pattern}({})", vars.join(","));
+    Some(format!(
+        "`{name}` is of truth values: a sum over the pattern `{pattern}` says whether there is an entry; write `f64({text})` to count \
+         entries, or declare the type, `-t {name}:bool`"
+    ))
+}
