@@ -29,7 +29,7 @@ use crate::generate::{CodeOptions, Wanted, generate};
 use crate::machine::machine;
 use crate::options::Options;
 use crate::store::{self, Tuned};
-use crate::structure::Givens;
+use crate::givens::Givens;
 
 /// A back end, which turns the imperative IR into something that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -166,11 +166,14 @@ impl Coo {
 
 impl Tensor {
     /// All stored entries in the order of storage; the coordinates are in the order of dimensions. The fill values that
-    /// dense levels store are entries like others.
+    /// dense levels store are entries like others. Of a packed tensor, all elements that are not 0: what follows from others too.
     ///
     /// # Errors
     /// The system refused the memory.
     pub fn to_coo(&self) -> Result<Coo, StorageError> {
+        if self.format().packing().is_some() {
+            return entries(&self.convert(&Format::coo(self.order()))?, false);
+        }
         entries(self, false)
     }
 

@@ -155,7 +155,8 @@ impl Declared<'_> {
         let is_read = is_compared || placed_by(self.kernel, phase).is_some();
         let has_indices = role != ArrayRole::Grown || phase.assembles() || is_read;
         // A pattern that is given is only read.
-        let index_role = if role == ArrayRole::Grown && is_read { ArrayRole::Input } else { role };
+        let is_given = tensor.format.packing().is_some() || (role == ArrayRole::Grown && is_read);
+        let index_role = if is_given { ArrayRole::Input } else { role };
         let mut arrays = Arrays::default();
         for level in (0..tensor.order()).filter(|level| has_indices && views::is_stored(tensor, *level)) {
             let size = sizes[vars[tensor.format.mode_order()[level]].index()];

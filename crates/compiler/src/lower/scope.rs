@@ -48,6 +48,8 @@ pub(super) enum Fact {
     Strip(VarId, ExprId),
     /// The part of its values that the loop over a variable is confined to.
     Region(VarId, Interval),
+    /// The condition of this number, of the elements of the result that are computed, holds here.
+    Computed(usize),
     /// The positions that an iterator is confined to.
     Window(AccessKey, usize, Interval),
     /// The loop over a variable stands for those over what derives from it.
@@ -328,6 +330,11 @@ impl Scope {
     /// True if the strip that this place inside of strips counts is a whole one.
     pub fn is_whole_strip(&self, place: VarId) -> bool {
         self.facts().any(|fact| matches!(fact, Fact::WholeStrip(own) if *own == place))
+    }
+
+    /// True if the condition of this number, of the elements of the result that are computed, holds here.
+    pub fn is_computed(&self, number: usize) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::Computed(own) if *own == number))
     }
 
     /// True if a strip around is the last one.

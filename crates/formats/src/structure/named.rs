@@ -122,7 +122,7 @@ impl Named {
     /// The order or the arguments are not those of the name.
     ///
     /// ```
-    /// use lacunar_notation::structure::{Named, NamedFault};
+    /// use lacunar_formats::structure::{Named, NamedFault};
     /// let banded = Named::find("banded").unwrap();
     /// assert_eq!(banded.structure(2, &[2, 1]).unwrap().unique().contains(&[5, 5], &[3, 1]), Some(true));
     /// assert_eq!(banded.structure(3, &[2, 1]), Err(NamedFault::Order("matrices")));

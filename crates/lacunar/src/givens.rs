@@ -12,9 +12,8 @@
 //! Sizes are always compared: kernels write to places that follow from them.
 
 use lacunar_notation::{Program, Role, Structure, Tensor as Declared, TensorId};
-use lacunar_runtime::Tensor;
+use lacunar_runtime::{StructureError, Structured, Tensor};
 
-use super::{StructureError, Structured};
 use crate::bind::Slot;
 use crate::error::Error;
 
