@@ -48,7 +48,10 @@ struct Arrays {
 impl Call<'_> {
     /// Runs the statement on the interpreter.
     pub fn interpreted(mut self) -> Result<Tensor, Error> {
-        let before = self.before.take();
+        let before = match self.format().packing() {
+            Some(_) => Some(self.packed_before()?),
+            None => self.before.take(),
+        };
         let mut arrays = self.arrays(before.as_ref())?;
         let limits = Limits { blank_outputs: !self.step.kernel().updates, ..Limits::default() };
         let outcome = interpret_within(self.step.function(), &mut arrays.memory, limits)
@@ -81,6 +84,13 @@ impl Call<'_> {
         }
     }
 
+    /// A packed result before the kernel runs: its arrays follow from its sizes.
+    fn packed_before(&mut self) -> Result<Tensor, Error> {
+        let (format, levels, count) = self.packed()?;
+        let values = self.packed_values(count)?;
+        Tensor::from_parts(self.dims(), &format, levels, values).map_err(invalid)
+    }
+
     /// The memory of the interpreter before it runs.
     fn arrays(&self, before: Option<&Tensor>) -> Result<Arrays, Error> {
         let pattern = before.map(|before| Pattern { levels: before.levels(), stored: before.nnz() });
@@ -104,6 +114,7 @@ impl Call<'_> {
     /// The values of the result before the kernel runs, of a dense result or of one whose pattern is given.
     fn values_before(&self, before: Option<&Tensor>) -> Result<ArrayData, Error> {
         let len = match before {
+            Some(before) if self.format().packing().is_some() => before.nnz(),
             _ if self.format().is_dense() => product(self.dims())?,
             Some(before) => before.nnz(),
             None => return Err(missing_pattern()),
@@ -127,7 +138,7 @@ impl Call<'_> {
         take: &mut dyn FnMut(Binding, u64) -> Result<Option<Buffer>, Error>,
     ) -> Result<Tensor, Error> {
         let (format, result) = (self.format(), self.step.result());
-        if self.step.phase() == Phase::Compute && !format.is_dense() {
+        if format.packing().is_some() || (self.step.phase() == Phase::Compute && !format.is_dense()) {
             let (dims, format, levels, old) = before.ok_or_else(missing_pattern)?.into_parts();
             let values = take(Binding::Values(result), old.len() as u64)?.ok_or_else(missing_pattern)?;
             return Tensor::from_parts(dims, &format, levels, values).map_err(invalid);

@@ -113,8 +113,44 @@ impl Call<'_> {
         }
     }
 
+    /// The arrays of a packed result, which follow from its sizes, and the number of its values.
+    pub fn packed(&self) -> Result<(Format, Vec<LevelStorage>, u64), Error> {
+        let (wanted, dims) = (self.format().as_stored(), self.dims());
+        let (format, levels, count) = Tensor::packed_levels(&dims, &wanted)?;
+        if format == wanted {
+            return Ok((format, levels, count));
+        }
+        let name = &self.step.kernel().tensors[self.step.result()].name;
+        let why = "whose index arrays are too narrow for its sizes; declare the sizes or wider arrays";
+        Err(Error::Argument(format!("the kernel was compiled to store `{name}` as {wanted}, {why}")))
+    }
+
+    /// The values of a packed result before it is run, which has so many.
+    pub fn packed_values(&mut self, count: u64) -> Result<Buffer, Error> {
+        let dtype = self.step.kernel().tensors[self.step.result()].dtype;
+        if let Some(before) = self.before.take().filter(|before| before.format().packing().is_some()) {
+            let (_, _, _, mut values) = before.into_parts();
+            if values.dtype() == dtype && values.len() as u64 == count {
+                values.make_owned().map_err(StorageError::from)?;
+                return Ok(values);
+            }
+        }
+        if self.step.kernel().updates {
+            return self.unfilled(count);
+        }
+        // SAFETY: as in `dense_values`: the kernel writes every element that the structure has.
+        Ok(unsafe { Buffer::uninitialized(dtype, count) }.map_err(StorageError::from)?)
+    }
+
     /// Runs the machine code of a dense result.
     fn dense(&mut self) -> Result<Tensor, Error> {
+        if self.format().packing().is_some() {
+            let (format, levels, count) = self.packed()?;
+            let mut values = self.packed_values(count)?;
+            self.run(Some(Pattern { levels: &levels, stored: count }), Some((&mut values).into()))?;
+            // SAFETY: the levels are those of the format and the sizes, and there are as many values as positions.
+            return Ok(unsafe { Tensor::from_parts_unchecked(self.dims(), format, levels, values) });
+        }
         let mut values = self.dense_values()?;
         self.run(None, Some((&mut values).into()))?;
         let (format, dims) = (self.format().clone(), self.dims());
@@ -125,9 +161,11 @@ impl Call<'_> {
 
     /// Runs the statement's machine code on the memory of a dense result, which has the statement's sizes, type and storage order.
     pub fn write_into(&self, result: &mut Tensor) -> Result<(), Error> {
-        let mut values = result.values_mut();
+        let stored = result.nnz();
+        let (levels, mut values) = result.split_mut();
         values.make_owned().map_err(StorageError::from)?;
-        self.run(None, Some(values)).map(|_| ())
+        let pattern = self.format().packing().map(|_| Pattern { levels, stored });
+        self.run(pattern, Some(values)).map(|_| ())
     }
 
     /// Runs machine code that computes the values of the pattern that the result before has.
