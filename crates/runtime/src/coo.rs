@@ -172,7 +172,9 @@ impl Tensor {
     /// The system refused the memory.
     pub fn to_coo(&self) -> Result<Coo, StorageError> {
         if self.format().packing().is_some() {
-            return entries(&self.convert(&Format::coo(self.order()))?, false);
+            let list = Format::coo(self.order()).with_mode_order(self.format().mode_order().to_vec());
+            let list = list.map_err(|_| StorageError::overflow("the number of dimensions"))?;
+            return entries(&self.convert(&list)?, false);
         }
         entries(self, false)
     }

@@ -237,6 +237,13 @@ fn permuted(
     if matches!(&expr.kind, ExprKind::Access(own) if own == access) {
         return multiplied(expr, coefficient);
     }
+    // Nothing is computed in types for storage.
+    let is_converted = |inner: &Expr| {
+        inner.dtype.is_storage() && matches!(&inner.kind, ExprKind::Access(own) if own == access)
+    };
+    if matches!(&expr.kind, ExprKind::Cast(inner) if is_converted(inner)) {
+        return multiplied(expr, coefficient);
+    }
     if let ExprKind::Access(own) = &expr.kind {
         if !is_moved(own) {
             return Some(expr);

@@ -19,6 +19,7 @@ use lacunar_notation::stored::{Recovered, StoredSize};
 use lacunar_notation::{TensorId, VarId};
 
 use super::Restriction;
+use crate::iterate::lattice::Lattice;
 use crate::lower::derive::coordinate;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sizes::ceil_div;
