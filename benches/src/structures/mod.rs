@@ -13,7 +13,7 @@ mod kernels;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use lacunar::{DynTensor, FormatSpec, Kernel, Options, median};
+use lacunar::{DynTensor, FormatSpec, Kernel, Options, Tensor, median};
 use lacunar_runtime::pool::with_threads;
 
 use crate::peers::program::{Peer, Program, compile, sources};
@@ -47,7 +47,7 @@ impl Peers {
 struct Prepared {
     kernel: Kernel,
     operands: Vec<(&'static str, DynTensor)>,
-    result: DynTensor,
+    result: Tensor<f64>,
     times: Vec<f64>,
 }
 
@@ -60,7 +60,10 @@ impl Prepared {
             options = options.tensor(name, tensor);
         }
         let kernel = with_threads(1, || Kernel::compile(of.text, &options)).with_context(|| of.text.to_string())?;
-        Ok(Prepared { kernel, operands, result: DynTensor::scalar(0.0), times: Vec::new() })
+        let given: Vec<(&str, &DynTensor)> = operands.iter().map(|(name, tensor)| (*name, tensor)).collect();
+        let results = with_threads(1, || kernel.run_named(&given))?.results;
+        let (_, result) = results.into_iter().next().context("a kernel without a result")?;
+        Ok(Prepared { kernel, operands, result: Tensor::try_from(result)?, times: Vec::new() })
     }
 
     /// Runs the kernel, in the memory of its last result.
@@ -69,7 +72,7 @@ impl Prepared {
         let start = std::time::Instant::now();
         with_threads(1, || self.kernel.run(&mut self.result, &given))?;
         self.times.push(start.elapsed().as_secs_f64() * 1e3);
-        Ok(self.result.values().as_slice::<f64>().unwrap_or_default().iter().sum())
+        Ok(self.result.values().iter().sum())
     }
 }
 

@@ -23,7 +23,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{PoisonError, RwLock};
 
-use lacunar_sets::{Affine, Bound, Level, Nest, Piece, Relation, Set, Space};
+use lacunar_sets::{Affine, Bound, Count, Level, Nest, Piece, Relation, Set, Space};
 
 use crate::structure::{Named, NamedFault, Structure};
 
@@ -49,6 +49,8 @@ struct Packed {
     structure: Structure,
     /// Loops over the unique elements in the order of the levels, for each piece of them.
     nests: Vec<Nest>,
+    /// How many they are, if that is a polynomial of the sizes.
+    count: Option<Count>,
 }
 
 /// Why a structure cannot be packed.
@@ -122,7 +124,8 @@ impl Packing {
         check_intervals(&unique, structure.context(), modes)?;
         let nests = unique.pieces().iter().map(|piece| piece.nest(structure.context())).collect::<Option<_>>();
         let nests = nests.ok_or(PackingFault::TooHard)?;
-        let packed = Packed { named, arguments: arguments.to_vec(), modes: modes.to_vec(), structure, nests };
+        let count = structure.unique().count();
+        let packed = Packed { named, arguments: arguments.to_vec(), modes: modes.to_vec(), structure, nests, count };
         let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(same) = known.iter().find(is_same) {
             return Ok(Packing(same));
@@ -143,6 +146,17 @@ impl Packing {
     /// The structure: what is stored, and what follows from it.
     pub fn structure(self) -> &'static Structure {
         &self.0.structure
+    }
+
+    /// How many elements are stored in a tensor of these sizes, if a formula tells.
+    ///
+    /// ```
+    /// use lacunar_formats::Packing;
+    /// assert_eq!(Packing::parse("symmetric", 3).unwrap().count(&[100, 100, 100]), Some(171_700));
+    /// ```
+    pub fn count(self, dims: &[u64]) -> Option<u64> {
+        let params: Vec<i64> = dims.iter().map(|size| i64::try_from(*size).ok()).collect::<Option<_>>()?;
+        u64::try_from(self.0.count.as_ref()?.at(&params)?).ok()
     }
 
     /// The intervals of coordinates that are stored in a tensor of these sizes, for each level under the outermost one: the number of the
@@ -485,6 +499,8 @@ mod tests {
                                 levels.iter().zip(&modes).for_each(|(at, &mode)| point[mode] = *at as i64);
                                 packing.structure().unique().contains(&params, &point) == Some(true)
                             });
+                            let count = packing.count(&dims).unwrap_or(wanted.len() as u64);
+                            assert_eq!(count, wanted.len() as u64, "{text} of {dims:?}");
                             assert_eq!(stored(packing, &dims), wanted, "{text} by {modes:?} of {dims:?}");
                             looked_at += 1;
                         }

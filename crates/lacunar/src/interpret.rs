@@ -49,7 +49,10 @@ impl Call<'_> {
     /// Runs the statement on the interpreter.
     pub fn interpreted(mut self) -> Result<Tensor, Error> {
         let before = match self.format().packing() {
-            Some(_) => Some(self.packed_before()?),
+            Some(_) => {
+                let (format, levels, values) = self.packed()?;
+                Some(Tensor::from_parts(self.dims(), &format, levels, values).map_err(invalid)?)
+            }
             None => self.before.take(),
         };
         let mut arrays = self.arrays(before.as_ref())?;
@@ -82,13 +85,6 @@ impl Call<'_> {
             }
             _ => Ok(tensor),
         }
-    }
-
-    /// A packed result before the kernel runs: its arrays follow from its sizes.
-    fn packed_before(&mut self) -> Result<Tensor, Error> {
-        let (format, levels, count) = self.packed()?;
-        let values = self.packed_values(count)?;
-        Tensor::from_parts(self.dims(), &format, levels, values).map_err(invalid)
     }
 
     /// The memory of the interpreter before it runs.

@@ -113,41 +113,39 @@ impl Call<'_> {
         }
     }
 
-    /// The arrays of a packed result, which follow from its sizes, and the number of its values.
-    pub fn packed(&self) -> Result<(Format, Vec<LevelStorage>, u64), Error> {
+    /// A packed result before it is run: its arrays follow from its sizes, and are those of the result before where that is as large.
+    pub fn packed(&mut self) -> Result<(Format, Vec<LevelStorage>, Buffer), Error> {
         let (wanted, dims) = (self.format().as_stored(), self.dims());
-        let (format, levels, count) = Tensor::packed_levels(&dims, &wanted)?;
-        if format == wanted {
-            return Ok((format, levels, count));
+        let declared = &self.step.kernel().tensors[self.step.result()];
+        let is_alike = |before: &Tensor| {
+            *before.format() == wanted && before.dims() == dims && before.dtype() == declared.dtype
+        };
+        if let Some(before) = self.before.take().filter(is_alike) {
+            let (_, format, levels, mut values) = before.into_parts();
+            values.make_owned().map_err(StorageError::from)?;
+            return Ok((format, levels, values));
         }
-        let name = &self.step.kernel().tensors[self.step.result()].name;
-        let why = "whose index arrays are too narrow for its sizes; declare the sizes or wider arrays";
-        Err(Error::Argument(format!("the kernel was compiled to store `{name}` as {wanted}, {why}")))
-    }
-
-    /// The values of a packed result before it is run, which has so many.
-    pub fn packed_values(&mut self, count: u64) -> Result<Buffer, Error> {
-        let dtype = self.step.kernel().tensors[self.step.result()].dtype;
-        if let Some(before) = self.before.take().filter(|before| before.format().packing().is_some()) {
-            let (_, _, _, mut values) = before.into_parts();
-            if values.dtype() == dtype && values.len() as u64 == count {
-                values.make_owned().map_err(StorageError::from)?;
-                return Ok(values);
-            }
+        let (format, levels, count) = Tensor::packed_levels(&dims, &wanted)?;
+        if format != wanted {
+            let why = "whose index arrays are too narrow for its sizes; declare the sizes or wider arrays";
+            let message = format!("the kernel was compiled to store `{}` as {wanted}, {why}", declared.name);
+            return Err(Error::Argument(message));
         }
         if self.step.kernel().updates {
-            return self.unfilled(count);
+            let values = self.unfilled(count)?;
+            return Ok((format, levels, values));
         }
         // SAFETY: as in `dense_values`: the kernel writes every element that the structure has.
-        Ok(unsafe { Buffer::uninitialized(dtype, count) }.map_err(StorageError::from)?)
+        let values = unsafe { Buffer::uninitialized(declared.dtype, count) }.map_err(StorageError::from)?;
+        Ok((format, levels, values))
     }
 
     /// Runs the machine code of a dense result.
     fn dense(&mut self) -> Result<Tensor, Error> {
         if self.format().packing().is_some() {
-            let (format, levels, count) = self.packed()?;
-            let mut values = self.packed_values(count)?;
-            self.run(Some(Pattern { levels: &levels, stored: count }), Some((&mut values).into()))?;
+            let (format, levels, mut values) = self.packed()?;
+            let stored = values.len() as u64;
+            self.run(Some(Pattern { levels: &levels, stored }), Some((&mut values).into()))?;
             // SAFETY: the levels are those of the format and the sizes, and there are as many values as positions.
             return Ok(unsafe { Tensor::from_parts_unchecked(self.dims(), format, levels, values) });
         }

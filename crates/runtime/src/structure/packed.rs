@@ -84,8 +84,13 @@ pub(crate) fn keep(source: &Tensor, format: &Format, is_known: bool) -> Result<T
     if !is_known {
         check(source, structure, &params)?;
     }
+    // Values take the most memory: whether there is any is known first.
+    let counted = packing.count(source.dims()).map(|count| Buffer::zeroed(source.dtype(), count)).transpose()?;
     let Layout { format, levels, count } = Layout::of(packing, format, source.dims())?;
-    let mut placed = Buffer::zeroed(source.dtype(), count)?;
+    let mut placed = match counted {
+        Some(values) if values.len() as u64 == count => values,
+        _ => Buffer::zeroed(source.dtype(), count)?,
+    };
     with_word!(source.dtype(), V => {
         let (from, to) = (source.values().as_words::<V>(), placed.as_words_mut::<V>().unwrap_or_default());
         let mut columns = points.scratch();
