@@ -53,7 +53,8 @@ struct Prepared {
 
 impl Prepared {
     fn new(of: &kernels::Kernel, size: u64) -> Result<Prepared> {
-        let operands = of.operands.iter().map(|&(name, format, order)| Ok((name, kernels::tensor(format, order, size)?)));
+        let operands =
+            of.operands.iter().map(|&(name, format, order)| Ok((name, kernels::tensor(format, order, size)?)));
         let operands = operands.collect::<Result<Vec<_>>>()?;
         let mut options = Options::new().tuned(false).format(of.result.0, of.result.1.parse::<FormatSpec>()?);
         for (name, tensor) in &operands {
@@ -97,7 +98,10 @@ impl Rival {
 pub fn measure(filters: &[String], rounds: usize, quick: bool, with_peers: bool) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let peers = Peers::build(folder.path(), with_peers);
-    println!("{:16} {:>6} {:>10} {:>10} {:>8} {:>10} {:>8}", "kernel", "n", "ms", "packed C", "ratio", "numpy", "ratio");
+    println!(
+        "{:16} {:>6} {:>10} {:>10} {:>8} {:>10} {:>8}",
+        "kernel", "n", "ms", "packed C", "ratio", "numpy", "ratio"
+    );
     let (mut product, mut count) = (0.0, 0);
     for kernel in kernels::KERNELS.iter().filter(|kernel| super::is_wanted(filters, kernel.name)) {
         for &size in kernel.sizes.iter().take(if quick { 1 } else { usize::MAX }) {
@@ -127,7 +131,9 @@ pub fn measure(filters: &[String], rounds: usize, quick: bool, with_peers: bool)
             let mine = median(&own.times[2..]);
             let shown = |name: &str| {
                 let times = rivals.iter().find(|rival| rival.name == name).map(|rival| median(&rival.times));
-                times.map_or(("-".to_string(), "-".to_string()), |time| (format!("{time:.4}"), format!("{:.2}", time / mine)))
+                times.map_or(("-".to_string(), "-".to_string()), |time| {
+                    (format!("{time:.4}"), format!("{:.2}", time / mine))
+                })
             };
             if let Some(rival) = rivals.iter().find(|rival| rival.name == "packed C") {
                 product += (median(&rival.times) / mine).ln();

@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lacunar::{Choice, DType, Diagnostic, DynTensor, Format, FormatSpec, Needs, Options, StorageError, Tensor, restore};
+use lacunar::{
+    Choice, DType, Diagnostic, DynTensor, Format, FormatSpec, Needs, Options, StorageError, Tensor, restore,
+};
 use lacunar_front::Declarations;
 use lacunar_front::einsum::Ast;
 use lacunar_front::options::Scalar;

@@ -106,8 +106,7 @@ fn of_library(name: &str, found: Result<DynTensor, StructureError>) -> Result<Dy
 pub fn contradicted(name: &str, origin: &str, error: StructureError) -> Failure {
     match error {
         StructureError::Element(found) => {
-            let message =
-                format!("{origin} does not have the structure that is declared of `{name}`: {found}");
+            let message = format!("{origin} does not have the structure that is declared of `{name}`: {found}");
             let hint = "leave `-p` or the packed format away, or give a file that has the structure; `lacunar info` names those that it has";
             Failure::plain(Diagnostic::error("E1308", message).category(Category::File).hint(hint))
         }

@@ -157,13 +157,19 @@ fn packing_hint(structure: &str, fault: &PackingFault) -> String {
             }
         }
         PackingFault::Text(_) => "write, for example, `packed(banded(2,1))`".to_string(),
-        PackingFault::Structure(NamedFault::Arguments) => match Named::find(structure.split('(').next().unwrap_or("")) {
-            Some(named) if !named.arguments.is_empty() => format!("it is `packed({}{})`", named.name, named.arguments),
-            _ => "it takes no arguments".to_string(),
-        },
+        PackingFault::Structure(NamedFault::Arguments) => {
+            match Named::find(structure.split('(').next().unwrap_or("")) {
+                Some(named) if !named.arguments.is_empty() => {
+                    format!("it is `packed({}{})`", named.name, named.arguments)
+                }
+                _ => "it takes no arguments".to_string(),
+            }
+        }
         PackingFault::Order(_) => "store the tensor as `dense`".to_string(),
         PackingFault::Structure(_) | PackingFault::Gaps(_) | PackingFault::TooHard => {
-            format!("store the tensor in `csr` or `csf`, which keep what is not 0 wherever it is, and declare the structure: `-p A:{structure}`")
+            format!(
+                "store the tensor in `csr` or `csf`, which keep what is not 0 wherever it is, and declare the structure: `-p A:{structure}`"
+            )
         }
     }
 }

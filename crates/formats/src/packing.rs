@@ -84,7 +84,10 @@ impl fmt::Display for PackingFault {
                 write!(f, "a tensor of {order} dimensions has no rows that could be cut short")
             }
             PackingFault::Gaps(dimension) => {
-                write!(f, "its unique elements are not neighbors along dimension {dimension}, so that storage would have gaps")
+                write!(
+                    f,
+                    "its unique elements are not neighbors along dimension {dimension}, so that storage would have gaps"
+                )
             }
             PackingFault::TooHard => f.write_str("it can't be told which elements are neighbors"),
         }
@@ -289,7 +292,6 @@ impl Walk<'_> {
         Some(true)
     }
 }
-
 
 /// The value of a bound: rounded up as a lower one, down as an upper one.
 fn rounded(bound: &Bound, values: &[i64], is_lower: bool) -> Option<i64> {
@@ -515,7 +517,8 @@ mod tests {
     fn all(modes: &[usize], dims: &[u64]) -> Vec<Vec<u64>> {
         let mut prefixes = vec![Vec::new()];
         for &mode in modes {
-            let longer = |prefix: &Vec<u64>| (0..dims[mode]).map(|at| [prefix.clone(), vec![at]].concat()).collect::<Vec<_>>();
+            let longer =
+                |prefix: &Vec<u64>| (0..dims[mode]).map(|at| [prefix.clone(), vec![at]].concat()).collect::<Vec<_>>();
             prefixes = prefixes.iter().flat_map(longer).collect();
         }
         prefixes
@@ -525,7 +528,10 @@ mod tests {
     fn structures_that_have_gaps() {
         assert_eq!(Packing::parse("chess", 2), Err(PackingFault::Gaps(1)));
         assert_eq!(Packing::parse("arrow(1)", 2), Err(PackingFault::Gaps(1)));
-        assert_eq!(Packing::parse("symmetric", 1), Err(PackingFault::Structure(NamedFault::Order("tensors of 2 to 5 dimensions"))));
+        assert_eq!(
+            Packing::parse("symmetric", 1),
+            Err(PackingFault::Structure(NamedFault::Order("tensors of 2 to 5 dimensions")))
+        );
         assert_eq!(Packing::parse("general", 1), Err(PackingFault::Order(1)));
         assert_eq!(Packing::parse("symetric", 2), Err(PackingFault::Unknown("symetric".to_string())));
         assert_eq!(Packing::parse("banded(x)", 2), Err(PackingFault::Text("banded(x)".to_string())));

@@ -26,10 +26,10 @@ use lacunar_runtime::load::SharedKernel;
 
 use crate::error::Error;
 use crate::generate::{CodeOptions, Wanted, generate};
+use crate::givens::Givens;
 use crate::machine::machine;
 use crate::options::Options;
 use crate::store::{self, Tuned};
-use crate::givens::Givens;
 
 /// A back end, which turns the imperative IR into something that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,11 +4,10 @@ use std::fmt;
 
 use lacunar_base::{Category, Diagnostic};
 use lacunar_formats::FormatError;
-use lacunar_runtime::{StorageError, StructureError};
 use lacunar_runtime::abi::KernelStatus;
 use lacunar_runtime::io::IoError;
+use lacunar_runtime::{StorageError, StructureError};
 use thiserror::Error as ThisError;
-
 
 /// Why something could not be compiled or run.
 ///

@@ -117,9 +117,8 @@ impl Call<'_> {
     pub fn packed(&mut self) -> Result<(Format, Vec<LevelStorage>, Buffer), Error> {
         let (wanted, dims) = (self.format().as_stored(), self.dims());
         let declared = &self.step.kernel().tensors[self.step.result()];
-        let is_alike = |before: &Tensor| {
-            *before.format() == wanted && before.dims() == dims && before.dtype() == declared.dtype
-        };
+        let is_alike =
+            |before: &Tensor| *before.format() == wanted && before.dims() == dims && before.dtype() == declared.dtype;
         if let Some(before) = self.before.take().filter(is_alike) {
             let (_, format, levels, mut values) = before.into_parts();
             values.make_owned().map_err(StorageError::from)?;

@@ -74,8 +74,8 @@ pub use lacunar_base::{Category, Diagnostic, Label, Span, Trace};
 pub use lacunar_compiler::lower::Phase;
 pub use lacunar_compiler::plan::Search;
 pub use lacunar_formats::{
-    DType, Format, FormatError, FormatSpec, IndexWidth, Kind, Level, LevelKind, Map, MapError, One, Packing, PackingFault,
-    Scalar, Term,
+    DType, Format, FormatError, FormatSpec, IndexWidth, Kind, Level, LevelKind, Map, MapError, One, Packing,
+    PackingFault, Scalar, Term,
 };
 pub use lacunar_front::{Declarations, Language};
 pub use lacunar_machine::Machine;
@@ -89,8 +89,8 @@ pub use lacunar_runtime::pool::{threads, with_threads};
 pub use lacunar_runtime::storage::LevelStorage;
 pub use lacunar_runtime::tensor::ValuesMut;
 pub use lacunar_runtime::{
-    AllocError, Batch, Buffer, Contradiction, Convert, Coo, Coordinates, Element, FoundStructure, Lent, LentArray, Number,
-    Route, StorageError, StructureError, Structured, Tensor as DynTensor, Updated, Values, Walk,
+    AllocError, Batch, Buffer, Contradiction, Convert, Coo, Coordinates, Element, FoundStructure, Lent, LentArray,
+    Number, Route, StorageError, StructureError, Structured, Tensor as DynTensor, Updated, Values, Walk,
 };
 pub use machine::machine;
 pub use operand::{Destination, FromResult, Operand, TensorView};

@@ -115,9 +115,8 @@ fn scatters_to_neighbors(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
         }
         Stmt::Forall(own, body) if *own != var => scatters_to_neighbors(kernel, body, var),
         Stmt::Forall(_, body) => {
-            let is_run = |it: &Iterator| {
-                kernel.tensors[it.access.tensor].format.levels()[it.level].kind == LevelKind::BANDED
-            };
+            let is_run =
+                |it: &Iterator| kernel.tensors[it.access.tensor].format.levels()[it.level].kind == LevelKind::BANDED;
             let lattice = Lattice::build(kernel, body, var);
             let mut are_neighbors = lattice.is_ok_and(|lattice| {
                 lattice.points.len() == 1 && lattice.iterators.len() < 2 && lattice.iterators.iter().all(is_run)

@@ -28,8 +28,8 @@ use crate::algebra::{background, fills, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
 use crate::iterate::iterators::AccessKey;
 use crate::schedule::apply_all;
-use crate::structure::{followers, packed};
 use crate::structure::mirror::{self, Mirror};
+use crate::structure::{followers, packed};
 
 /// Plans a statement.
 pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {

@@ -118,7 +118,8 @@ impl Settled {
         for tensor in self.whole {
             plan.conversions.push(Conversion { tensor, source: tensor });
             let declared = &program.tensors[tensor];
-            plan.notes.push(format!("`{}` ({}) is completed: the statement reads all of it", declared.name, declared.format));
+            plan.notes
+                .push(format!("`{}` ({}) is completed: the statement reads all of it", declared.name, declared.format));
         }
         let result = &program.tensors[plan.result];
         if self.is_packed_later {

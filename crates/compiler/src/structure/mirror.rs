@@ -238,9 +238,8 @@ fn permuted(
         return multiplied(expr, coefficient);
     }
     // Nothing is computed in types for storage.
-    let is_converted = |inner: &Expr| {
-        inner.dtype.is_storage() && matches!(&inner.kind, ExprKind::Access(own) if own == access)
-    };
+    let is_converted =
+        |inner: &Expr| inner.dtype.is_storage() && matches!(&inner.kind, ExprKind::Access(own) if own == access);
     if matches!(&expr.kind, ExprKind::Cast(inner) if is_converted(inner)) {
         return multiplied(expr, coefficient);
     }

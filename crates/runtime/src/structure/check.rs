@@ -16,8 +16,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use lacunar_formats::Structure;
 use crate::{Number, Tensor as DynTensor, pool};
+use lacunar_formats::Structure;
 
 use super::error::{Contradiction, StructureError, zero_elsewhere};
 use super::followers::Followers;

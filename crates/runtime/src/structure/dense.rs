@@ -13,8 +13,8 @@ use crate::{StorageError, Tensor as DynTensor};
 use lacunar_sets::Coefficient;
 
 use super::numbers::elements;
-use super::points::{Place, Points};
 use super::packed::position_of_unique;
+use super::points::{Place, Points};
 use super::table::strides;
 use crate::fits::positions;
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use lacunar_formats::Scalar;
 use crate::{AllocError, StorageError, Tensor};
+use lacunar_formats::Scalar;
 use lacunar_sets::Coefficient;
 use thiserror::Error as ThisError;
 

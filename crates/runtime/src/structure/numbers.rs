@@ -7,8 +7,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use lacunar_formats::{DType, Kind, One, Scalar};
 use crate::{AllocError, Buffer, Convert, Element, Number, Values, pool, scalar_of};
+use lacunar_formats::{DType, Kind, One, Scalar};
 use lacunar_sets::Coefficient;
 use num_complex::Complex;
 

@@ -14,7 +14,7 @@
 
 use std::borrow::Cow;
 
-use lacunar_formats::{Format, Packing, Scalar, Structure};
+use lacunar_formats::{DType, Format, Packing, Scalar, Structure};
 use lacunar_sets::Coefficient;
 
 use super::check::check;
@@ -26,7 +26,7 @@ use crate::dispatch::with_word;
 use crate::fits::widen;
 use crate::spread::numbers;
 use crate::storage::{LevelStorage, Place as LevelPlace};
-use crate::{Buffer, StorageError, Tensor};
+use crate::{AllocError, Buffer, StorageError, Tensor};
 
 /// A tensor beside a structure.
 pub(super) enum Seen<'a> {
@@ -120,13 +120,22 @@ impl Layout {
     /// The levels of a tensor of these sizes.
     fn of(packing: Packing, format: &Format, dims: &[u64]) -> Result<Layout, StorageError> {
         let order = dims.len();
+        if let Some(count) = packing.count(dims) {
+            // Where there is no memory for values, rows need not be gone through; a byte stands for each.
+            drop(Buffer::zeroed(DType::U8, count)?);
+        }
         let (mut edges, mut firsts) = (vec![vec![0_u64]; order], vec![Vec::new(); order]);
+        let rows = format.mode_order().first().and_then(|&dim| usize::try_from(dims[dim]).ok());
+        let rows = rows.ok_or_else(|| StorageError::overflow("the number of rows"))?;
+        for array in edges.iter_mut().chain(&mut firsts).skip(1).step_by(order) {
+            array.try_reserve_exact(rows).map_err(|_| AllocError { bytes: 8 * rows as u64 })?;
+        }
         let mut refused = None;
         let found = packing.intervals(dims, &mut |level, interval| {
             let (edges, firsts) = (&mut edges[level], &mut firsts[level]);
             let bytes = 16 * (edges.len() as u64 + 1);
             if edges.try_reserve(1).is_err() || firsts.try_reserve(1).is_err() {
-                refused = Some(crate::AllocError { bytes });
+                refused = Some(AllocError { bytes });
                 return;
             }
             let end = edges.last().copied().unwrap_or(0).saturating_add(interval.end - interval.start);
@@ -146,7 +155,11 @@ impl Layout {
                 0 => LevelStorage::dense(place.size()),
                 _ => {
                     let first = numbers(&firsts[level], place.coordinates())?;
-                    LevelStorage::new(stored.kind, place.size(), vec![numbers(&edges[level], place.positions())?, first])
+                    LevelStorage::new(
+                        stored.kind,
+                        place.size(),
+                        vec![numbers(&edges[level], place.positions())?, first],
+                    )
                 }
             });
         }

@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use lacunar_formats::{Format, LevelKind};
 use crate::{StorageError, Tensor as DynTensor};
+use lacunar_formats::{Format, LevelKind};
 
 /// A tensor that can be searched.
 pub(super) struct Table<'a> {

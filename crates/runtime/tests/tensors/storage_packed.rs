@@ -54,13 +54,29 @@ fn from_every_format_and_back() {
                 assert!(!modes.is_empty(), "{name}");
                 continue;
             };
-            for other in ["dense", "dense:1,0", "csr", "csc", "coo", "dk", "bcsr(2,2)", "dia", "sell(2)", "dh", "packed(general)"] {
+            for other in [
+                "dense",
+                "dense:1,0",
+                "csr",
+                "csc",
+                "coo",
+                "dk",
+                "bcsr(2,2)",
+                "dia",
+                "sell(2)",
+                "dh",
+                "packed(general)",
+            ] {
                 let other = format(other, 2);
                 let stored = whole.convert(&other).unwrap().convert(&packed).unwrap();
                 stored.validate().unwrap();
                 assert_eq!((stored.nnz(), stored.format()), (count, &packed), "{name}{modes} from {other}");
                 let back = stored.convert(&other).unwrap();
-                assert_eq!(back.to_dense::<f64>().unwrap(), whole.to_dense::<f64>().unwrap(), "{name}{modes} to {other}");
+                assert_eq!(
+                    back.to_dense::<f64>().unwrap(),
+                    whole.to_dense::<f64>().unwrap(),
+                    "{name}{modes} to {other}"
+                );
             }
             let stored = whole.convert(&packed).unwrap();
             assert_eq!(stored.to_string(), whole.to_string());
@@ -73,9 +89,12 @@ fn from_every_format_and_back() {
 
 #[test]
 fn cubes_and_higher_orders() {
-    for (name, dims, count) in
-        [("symmetric", vec![4; 3], 20), ("symmetric", vec![3; 4], 15), ("symmetric", vec![2; 5], 6), ("lower", vec![3; 3], 10)]
-    {
+    for (name, dims, count) in [
+        ("symmetric", vec![4; 3], 20),
+        ("symmetric", vec![3; 4], 15),
+        ("symmetric", vec![2; 5], 6),
+        ("lower", vec![3; 3], 10),
+    ] {
         let whole = made(name, &dims);
         let packed = Format::packed(name, dims.len()).unwrap();
         let stored = whole.convert(&packed).unwrap();

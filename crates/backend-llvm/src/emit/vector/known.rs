@@ -7,7 +7,9 @@
 use std::ops::Range;
 
 use lacunar_formats::{DType, Kind};
-use lacunar_imp::{ArrayRole, BinaryOp, Block, Expr, ExprId, Function, LoopKind, Reduction, Stmt, UnaryOp, VarId, loops};
+use lacunar_imp::{
+    ArrayRole, BinaryOp, Block, Expr, ExprId, Function, LoopKind, Reduction, Stmt, UnaryOp, VarId, loops,
+};
 
 use super::words::tested_word;
 

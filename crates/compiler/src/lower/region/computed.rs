@@ -75,7 +75,11 @@ fn is_in_order(kernel: &Kernel, lattice: &Lattice) -> bool {
 ///
 /// # Errors
 /// A coordinate of the element has no value.
-pub(in crate::lower) fn guard(cx: &mut Lowerer<'_>, key: &AccessKey, scope: &Scope) -> Result<Option<ExprId>, Diagnostic> {
+pub(in crate::lower) fn guard(
+    cx: &mut Lowerer<'_>,
+    key: &AccessKey,
+    scope: &Scope,
+) -> Result<Option<ExprId>, Diagnostic> {
     let kernel = cx.kernel;
     let Some(followers) = kernel.followers.as_ref().filter(|followers| followers.is_packed) else { return Ok(None) };
     let left = followers.computed.iter().enumerate().filter(|(number, _)| !scope.is_computed(*number));

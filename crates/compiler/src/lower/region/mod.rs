@@ -38,13 +38,8 @@ pub(super) trait Restriction: Sync {
     ///
     /// # Errors
     /// A variable that the region depends on has no value.
-    fn confine(
-        &self,
-        cx: &mut Lowerer<'_>,
-        var: VarId,
-        lattice: &Lattice,
-        scope: &mut Scope,
-    ) -> Result<(), Diagnostic>;
+    fn confine(&self, cx: &mut Lowerer<'_>, var: VarId, lattice: &Lattice, scope: &mut Scope)
+    -> Result<(), Diagnostic>;
 
     /// True if loops over a variable leave out coordinates of its dimension, so that they do not cover it.
     fn leaves_out(&self, kernel: &Kernel, var: VarId) -> bool;
