@@ -7,10 +7,9 @@
 //!   inside of j      j has a value, loaded from A; level 1 of A stands at p
 //! ```
 //!
-//! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables
-//! around. Adding a fact copies no other, the facts that are known outside stay as they were, and a later fact about the same thing
-//! hides an earlier one. A scope says where a place is and how far tensors are walked through; it says nothing of the code that is
-//! emitted there.
+//! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables around. Adding
+//! a fact copies no other, the facts that are known outside stay as they were, and a later fact about the same thing hides an earlier one. A
+//! scope says where a place is and how far tensors are walked through; it says nothing of the code that is emitted there.
 
 use std::rc::Rc;
 
@@ -176,7 +175,7 @@ impl Scope {
         Scope { newest: self.newest.clone(), depth: self.depth + 1 }
     }
 
-    fn facts(&self) -> impl Iterator<Item = &Fact> {
+    pub fn facts(&self) -> impl Iterator<Item = &Fact> {
         std::iter::successors(self.newest.as_deref(), |known| known.before.as_deref()).map(|known| &known.fact)
     }
 
@@ -330,11 +329,6 @@ impl Scope {
     /// True if the strip that this place inside of strips counts is a whole one.
     pub fn is_whole_strip(&self, place: VarId) -> bool {
         self.facts().any(|fact| matches!(fact, Fact::WholeStrip(own) if *own == place))
-    }
-
-    /// True if the condition of this number, of the elements of the result that are computed, holds here.
-    pub fn is_computed(&self, number: usize) -> bool {
-        self.facts().any(|fact| matches!(fact, Fact::Computed(own) if *own == number))
     }
 
     /// True if a strip around is the last one.

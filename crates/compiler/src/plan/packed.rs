@@ -63,13 +63,15 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
         let mut own = accesses.iter().filter(|access| access.tensor == tensor);
         stored_region.as_ref().is_some_and(|region| own.all(|access| reads_unique(program, region, statement, access)))
     };
-    // What is read of the result are its earlier values.
-    let is_in_place = stored_region.is_some() && (!read.contains(&result) || is_within(result));
     let others_are_dense = statement.rhs.accesses().iter().all(|access| {
         let tensor = &program.tensors[access.tensor];
         let is_array = tensor.format.is_dense() && tensor.format.map().is_none() && tensor.role != Role::Indicator;
         is_array || (is_packed(access.tensor) && is_within(access.tensor))
     });
+    let sees_arrays = sight == Sight::Arrays && others_are_dense;
+    // What is read of the result are its earlier values, which have to be an array as it is.
+    let is_read_alike = !read.contains(&result) || (is_within(result) && sees_arrays);
+    let is_in_place = stored_region.is_some() && is_read_alike;
     let mut made = Settled {
         program: program.clone(),
         whole: Vec::new(),
@@ -81,7 +83,7 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
     for tensor in read {
         let declared = &mut made.program.tensors[tensor];
         if is_in_place && is_within(tensor) {
-            if sight == Sight::Arrays && others_are_dense {
+            if sees_arrays {
                 declared.format = declared.format.as_array();
                 made.has_arrays = true;
             }
