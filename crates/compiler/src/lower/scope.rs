@@ -40,8 +40,7 @@ pub(super) enum Fact {
     Presence(AccessKey, Option<Uncertain>),
     /// The values that a variable of the provenance graph takes here.
     Range(VarId, Interval),
-    /// The number of values of this inner variable of a fused pair by which the outer one advances. It is fixed where the first
-    /// loop over the pairs, or over a part of them, begins.
+    /// The number of values of this inner variable of a fused pair by which the outer one advances, fixed where the first loop over pairs begins.
     Width(VarId, ExprId),
     /// The size of the strips that a variable is divided into, fixed likewise.
     Strip(VarId, ExprId),

@@ -82,8 +82,8 @@ pub(in crate::lower) fn guard(
 ) -> Result<Option<ExprId>, Diagnostic> {
     let kernel = cx.kernel;
     let Some(followers) = kernel.followers.as_ref().filter(|followers| followers.is_packed) else { return Ok(None) };
-    let holds = |number: usize| scope.facts().any(|fact| matches!(fact, Fact::Computed(own) if *own == number));
-    let left = followers.computed.iter().enumerate().filter(|(number, _)| !holds(*number));
+    let is_held = |number: usize| scope.facts().any(|fact| matches!(fact, Fact::Computed(own) if *own == number));
+    let left = followers.computed.iter().enumerate().filter(|(number, _)| !is_held(*number));
     let left: Vec<&Condition> = left.map(|(_, condition)| condition).collect();
     if left.is_empty() || result_of(kernel).is_none_or(|result| result.tensor != key.tensor) {
         return Ok(None);
