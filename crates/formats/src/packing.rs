@@ -81,7 +81,7 @@ impl fmt::Display for PackingFault {
                 f.write_str("it is no structure of tensors of this order")
             }
             PackingFault::Order(order) => {
-                write!(f, "a tensor of {order} dimensions has no rows that could be cut short")
+                write!(f, "rows that are cut short take two dimensions, and the tensor has {order}")
             }
             PackingFault::Gaps(dimension) => {
                 write!(
@@ -318,7 +318,7 @@ fn in_order(structure: &Structure, modes: &[usize]) -> Option<Set> {
 fn check_intervals(unique: &Set, context: &Piece, modes: &[usize]) -> Result<(), PackingFault> {
     let space = unique.space();
     let (sizes, order) = (space.params.len(), space.dims.len());
-    for level in 1..order {
+    for (level, &mode) in modes.iter().enumerate().skip(1) {
         let behind: Vec<usize> = (level + 1..order).collect();
         let seen = unique.project_out(&behind).ok_or(PackingFault::TooHard)?;
         // Coordinates above, then three of the level: a point of the set, one that is none, and a point of it.
@@ -342,7 +342,7 @@ fn check_intervals(unique: &Set, context: &Piece, modes: &[usize]) -> Result<(),
         };
         let gaps = gaps().ok_or(PackingFault::TooHard)?;
         if !gaps.is_empty().is_yes() {
-            return Err(PackingFault::Gaps(modes[level]));
+            return Err(PackingFault::Gaps(mode));
         }
     }
     Ok(())
