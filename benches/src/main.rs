@@ -32,6 +32,7 @@ mod program;
 mod record;
 mod report;
 mod steps;
+mod structures;
 mod summary;
 mod wire;
 
@@ -100,6 +101,9 @@ struct Arguments {
     /// Measure instead levels of nodes: steps over them, and updates (with --peers: PAM, CPAM and Aspen beside)
     #[arg(long)]
     dynamic: bool,
+    /// Measure instead packed tensors (with --peers: packed C and NumPy beside)
+    #[arg(long)]
+    structures: bool,
     /// Measure instead bitmaps beside compressed levels, by density
     #[arg(long)]
     densities: bool,
@@ -160,6 +164,9 @@ fn main() -> Result<()> {
     }
     if arguments.dynamic {
         return dynamic::measure(&arguments.filters, arguments.rounds(), arguments.quick, arguments.peers);
+    }
+    if arguments.structures {
+        return structures::measure(&arguments.filters, arguments.rounds(), arguments.quick, arguments.peers);
     }
     if arguments.densities {
         return densities::measure(10 * arguments.rounds(), arguments.quick);

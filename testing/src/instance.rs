@@ -156,7 +156,11 @@ impl Instance {
 
 /// A format as the command line takes it; `scalar` for order 0.
 pub fn format_text(format: &Format) -> String {
-    if format.order() == 0 { "scalar".to_string() } else { format.letters() }
+    match format.packing() {
+        Some(_) => format.to_string(),
+        None if format.order() == 0 => "scalar".to_string(),
+        None => format.letters(),
+    }
 }
 
 /// A value as the corpus writes it.

@@ -10,7 +10,7 @@
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use lacunar_notation::Role;
+use lacunar_notation::{Role, Tensor};
 use lacunar_oracle::Outcome;
 use lacunar_runtime::coo::Coo;
 
@@ -209,7 +209,8 @@ fn check(instance: &Instance, outcomes: &[Outcome], results: &[(String, Found)])
         let found = results.iter().find(|(result, _)| result == name);
         found.map(|(_, found)| found).ok_or_else(|| format!("no result `{name}`"))
     };
-    let mut inputs = instance.program.tensors.iter().filter(|(_, tensor)| tensor.role == Role::Input);
+    let is_read = |tensor: &Tensor| tensor.role == Role::Input || tensor.format.packing().is_some();
+    let mut inputs = instance.program.tensors.iter().filter(|(_, tensor)| is_read(tensor));
     let filled = inputs.any(|(_, tensor)| compare::fills_up(&tensor.format));
     for outcome in outcomes {
         let Found { coo, fill } = find(&outcome.name)?;

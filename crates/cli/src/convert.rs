@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use lacunar::{Choice, Coo, Demand, Diagnostic, DynTensor, Format, Scalar, choose};
+use lacunar::{Choice, Coo, Demand, Diagnostic, DynTensor, Format, FormatError, FormatSpec, Scalar, choose};
 use lacunar_front::options;
 use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Route};
@@ -89,6 +89,10 @@ pub fn stored(data: Data, text: &str) -> Result<Stored, Failure> {
         return chosen(data, uses);
     }
     let format: Format = spec.resolve(dims_of(&data).len()).map_err(|error| {
+        if let FormatError::Packing { structure, fault } = &error {
+            let diagnostic = Diagnostic::error("E0411", format!("`{structure}` cannot be packed: {fault}"));
+            return Failure::text(text, "-f", diagnostic.hint(FormatSpec::packing_hint(structure, fault)));
+        }
         let diagnostic = Diagnostic::error("E0401", error.to_string());
         let hint = "name a format that has one level for each dimension; `coo` and `dense` fit any";
         Failure::text(text, "-f", diagnostic.hint(hint))

@@ -6,7 +6,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lacunar::{Choice, DType, Diagnostic, DynTensor, Format, FormatSpec, Needs, Options, Tensor, restore};
+use lacunar::{
+    Choice, DType, Diagnostic, DynTensor, Format, FormatSpec, Needs, Options, StorageError, Tensor, restore,
+};
 use lacunar_front::Declarations;
 use lacunar_front::einsum::Ast;
 use lacunar_front::options::Scalar;
@@ -19,6 +21,7 @@ use num_complex::Complex;
 use crate::failure::Failure;
 use crate::program::{Program, indices_of, names_in_actions, order_of};
 use crate::request::{Given, Origin, Request};
+use crate::structured;
 
 /// A tensor that is given to the program.
 #[derive(Debug)]
@@ -107,6 +110,7 @@ pub fn make(
         // Two inputs of one kind and size differ, as do those of two seeds.
         let seed = seed.wrapping_mul(1 << 16).wrapping_add(place as u64);
         let tensor = match declared.fill.filter(|_| declared.order() > 0) {
+            _ if format.packing().is_some() => packed(kind, dims, (declared.dtype, &format), seed)?,
             Some(fill) => {
                 let listed = generate(kind, dims, declared.dtype, &Format::coo(declared.order()), seed)?;
                 listed.with_fill(fill)?.convert(&format)?
@@ -117,6 +121,18 @@ pub fn make(
         inputs.push(Input { name: name.clone(), tensor, origin: kind.to_string(), choice: None, unique_of: None });
     }
     if missing.is_empty() { Ok(inputs) } else { Err(program.mistakes(missing)) }
+}
+
+/// A made-up tensor in a packed format: each unique element gets a value.
+fn packed(
+    kind: &Generator,
+    dims: Vec<u64>,
+    (dtype, format): (DType, &Format),
+    seed: u64,
+) -> Result<DynTensor, Failure> {
+    let (format, levels, count) = DynTensor::packed_levels(&dims, format)?;
+    let (_, _, _, values) = generate(kind, vec![count], dtype, &Format::dense(1), seed)?.into_parts();
+    Ok(DynTensor::from_parts(dims, &format, levels, values)?)
 }
 
 /// A tensor of a checked program by its name.
@@ -238,16 +254,25 @@ impl Wanted<'_> {
         let filled = self.request.declarations.fills.contains_key(self.name) && self.order > 0;
         let tensor = match data {
             Data::Coordinate(coo) if filled => DynTensor::from_coo(coo, &Format::coo(self.order))?,
-            Data::Coordinate(coo) => DynTensor::from_coo(coo, &format)?,
+            Data::Coordinate(coo) => DynTensor::from_coo(coo, &format).map_err(|error| self.unstored(file, error))?,
             Data::Dense(dense) => {
                 let array = if filled { Format::dense(self.order) } else { format.clone() };
-                DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &array)?
+                let tensor = DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &array);
+                tensor.map_err(|error| self.unstored(file, error))?
             }
         };
         let tensor = self.typed(tensor, file)?;
         let tensor = if filled { self.filled(tensor)?.convert(&format)? } else { tensor };
         times.pack += start.elapsed();
         Ok(tensor)
+    }
+
+    /// The failure of a file that cannot be stored: it may not have the structure of a packed format.
+    fn unstored(&self, file: &str, error: StorageError) -> Failure {
+        match error {
+            StorageError::Structure(error) => structured::contradicted(self.name, file, *error),
+            error => Failure::from(error),
+        }
     }
 
     /// The tensor with its declared fill value.

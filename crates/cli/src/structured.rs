@@ -31,12 +31,19 @@ pub fn apply(
     let checked = check(&program.text, declarations).map_err(|mistakes| program.mistakes(mistakes))?;
     for input in inputs.iter_mut() {
         let Some(structure) = structure_of(&checked, &input.name) else { continue };
+        if input.tensor.format().packing().is_some() {
+            // Compared, or made so, when it was stored.
+            continue;
+        }
         let given = request.givens.get(&input.name);
         let made = given.filter(|given| matches!(given.origin, Origin::Generated(_)));
         let params = sizes(&input.tensor);
         match made {
             Some(_) => input.tensor = of_library(&input.name, input.tensor.with_structure(&structure, &params))?,
-            None => input.tensor.check_structure(&structure, &params).map_err(|error| contradicted(input, error))?,
+            None => {
+                let checked = input.tensor.check_structure(&structure, &params);
+                checked.map_err(|error| contradicted(&input.name, &input.origin, error))?;
+            }
         }
         declare(declarations, input);
     }
@@ -95,15 +102,14 @@ fn of_library(name: &str, found: Result<DynTensor, StructureError>) -> Result<Dy
     found.map_err(|error| Failure::Library(lacunar::Error::structure(name, error)))
 }
 
-/// The mistake of an input whose elements contradict its structure.
-fn contradicted(input: &Input, error: StructureError) -> Failure {
+/// The mistake of an input, which comes from somewhere, whose elements contradict its structure.
+pub fn contradicted(name: &str, origin: &str, error: StructureError) -> Failure {
     match error {
         StructureError::Element(found) => {
-            let message =
-                format!("{} does not have the structure that is declared of `{}`: {found}", input.origin, input.name);
-            let hint = "leave `-p` away, or give a file that has the structure; `lacunar info` names those that it has";
+            let message = format!("{origin} does not have the structure that is declared of `{name}`: {found}");
+            let hint = "leave `-p` or the packed format away, or give a file that has the structure; `lacunar info` names those that it has";
             Failure::plain(Diagnostic::error("E1308", message).category(Category::File).hint(hint))
         }
-        error => Failure::Library(lacunar::Error::structure(&input.name, error)),
+        error => Failure::Library(lacunar::Error::structure(name, error)),
     }
 }

@@ -20,6 +20,8 @@ use crate::level::{Level, LevelKind};
 use crate::map::{Map, Term};
 use crate::map_error::{MapError, MapFault};
 use crate::names::{self, NAMES, SIZED, is_misleading};
+use crate::packing::{self, Packing, PackingFault};
+use crate::structure::Named;
 use crate::width::{IndexWidth, Widths, read_levels};
 
 /// How a tensor of a fixed order is stored: levels, outermost first.
@@ -34,6 +36,8 @@ pub struct Format {
     pub(crate) map: Option<Box<Map>>,
     /// One a level; see [`Widths::of`].
     pub(crate) widths: Box<[Widths]>,
+    /// The structure of which the unique elements alone are stored.
+    packing: Option<Packing>,
 }
 
 /// The reason why a text or a list of levels is no format.
@@ -78,6 +82,13 @@ pub enum FormatError {
     Trailing(String),
     /// A format that is chosen from a tensor's entries, where there are none to choose by; its text.
     Auto(String),
+    /// A structure that cannot be packed.
+    Packing {
+        /// The structure as written.
+        structure: String,
+        /// The reason.
+        fault: PackingFault,
+    },
 }
 
 impl fmt::Display for FormatError {
@@ -106,6 +117,10 @@ impl fmt::Display for FormatError {
             FormatError::Trailing(text) => write!(f, "unexpected `{text}` after the format"),
             FormatError::Auto(text) => {
                 write!(f, "`{text}` is chosen from a tensor's entries, which are not known here")
+            }
+            FormatError::Packing { structure, fault } => {
+                let hint = FormatSpec::packing_hint(structure, fault);
+                write!(f, "`{structure}` cannot be packed: {fault} (hint: {hint})")
             }
         }
     }
@@ -147,7 +162,7 @@ impl Format {
     fn natural(levels: Vec<Level>) -> Format {
         let mode_order = (0..levels.len()).collect();
         let widths = vec![Widths::USUAL; levels.len()].into();
-        Format { levels, mode_order, map: None, widths }
+        Format { levels, mode_order, map: None, widths, packing: None }
     }
 
     /// All levels dense, row-major.
@@ -252,6 +267,31 @@ impl Format {
         Format { map, ..Format::natural(vec![Level::COMPRESSED, Level::DENSE]) }
     }
 
+    /// The unique elements of a structure alone, in a tensor of an order: half of a symmetric matrix, a sixth of a symmetric cube. A
+    /// tensor in this format is the whole one, and has the structure.
+    ///
+    /// # Errors
+    /// [`FormatError::Packing`] if there is no such structure of tensors of this order, or its unique elements are not neighbors.
+    ///
+    /// ```
+    /// use lacunar_formats::{Format, FormatSpec};
+    /// let band = Format::packed("banded(2,1)", 2).unwrap();
+    /// assert_eq!(band.to_string(), "packed(banded(2,1))");
+    /// assert_eq!(band, "packed(banded(2,1))".parse::<FormatSpec>().unwrap().resolve(2).unwrap());
+    /// assert_eq!(band.letters(), "dk");
+    /// assert!(Format::packed("chess", 2).is_err());
+    /// ```
+    pub fn packed(structure: &str, order: usize) -> Result<Format, FormatError> {
+        let fault = |fault| FormatError::Packing { structure: structure.to_string(), fault };
+        Packing::parse(structure, order).map(Format::of_packing).map_err(fault)
+    }
+
+    /// The format of a packing whose levels store the dimensions in their order.
+    fn of_packing(packing: Packing) -> Format {
+        let order = packing.structure().order();
+        Format { packing: Some(packing), ..Format::natural(packed_levels(order)) }
+    }
+
     /// The format that suits a tensor best if it is used about 1000 times in it, as in an iterative solver, the conversion included.
     /// What makes a tensor of entries, reads it or converts it chooses the format from the entries.
     pub fn auto() -> FormatSpec {
@@ -283,6 +323,12 @@ impl Format {
     /// # Errors
     /// [`FormatError::Map`] if `mode_order` is no permutation of the dimensions.
     pub fn with_mode_order(self, mode_order: Vec<usize>) -> Result<Format, FormatError> {
+        if let Some(packing) = self.packing {
+            Format::new(vec![Level::DENSE; self.levels.len()], mode_order.clone())?;
+            let fault = |fault| FormatError::Packing { structure: packing.to_string(), fault };
+            let packing = Some(packing.with_modes(&mode_order).map_err(fault)?);
+            return Ok(Format { mode_order, packing, ..self });
+        }
         let Some(map) = &self.map else {
             return Ok(Format { widths: self.widths, ..Format::new(self.levels, mode_order)? });
         };
@@ -296,6 +342,13 @@ impl Format {
     /// # Errors
     /// [`FormatError::Map`] if `to` is no permutation of the dimensions.
     pub fn with_dimensions(self, to: &[usize]) -> Result<Format, FormatError> {
+        if let Some(packing) = self.packing
+            && !to.iter().copied().eq(0..self.levels.len())
+        {
+            // The structure is one of dimensions in their order.
+            let order = self.levels.len();
+            return Err(FormatError::Order { format: format!("packed({packing})"), levels: order, order: to.len() });
+        }
         let order = match &self.map {
             Some(map) => (0..map.order()).collect(),
             None => self.mode_order.clone(),
@@ -319,6 +372,45 @@ impl Format {
     /// The format of the stored tensor: the same levels, whose dimensions are the stored ones.
     pub fn stored(&self) -> Format {
         Format { map: None, ..self.clone() }
+    }
+
+    /// The structure of which the unique elements alone are stored, if there is one.
+    pub fn packing(&self) -> Option<Packing> {
+        self.packing
+    }
+
+    /// The format of what is stored: the same levels, which say nothing of a structure.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// assert_eq!(Format::packed("lower", 2).unwrap().unpacked().to_string(), "dk");
+    /// ```
+    pub fn unpacked(&self) -> Format {
+        Format { packing: None, ..self.clone() }
+    }
+
+    /// The format of a packed tensor as kernels see it that come to its own elements only: each has a place that is computed, as if all
+    /// levels were dense. Other formats stay as they are.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// let packed = Format::packed("lower", 2).unwrap();
+    /// assert!(!packed.is_dense() && packed.as_array().is_dense());
+    /// assert_eq!(packed.as_array().as_stored(), packed);
+    /// ```
+    pub fn as_array(&self) -> Format {
+        match self.packing {
+            Some(_) => Format { levels: vec![Level::DENSE; self.levels.len()], ..self.clone() },
+            None => self.clone(),
+        }
+    }
+
+    /// The format in which a tensor is stored that a kernel sees [as an array](Format::as_array).
+    pub fn as_stored(&self) -> Format {
+        match self.packing {
+            Some(_) => Format { levels: packed_levels(self.levels.len()), ..self.clone() },
+            None => self.clone(),
+        }
     }
 
     /// The levels, outermost first.
@@ -374,7 +466,7 @@ impl Format {
     pub fn plain(&self) -> Format {
         let levels = self.levels.iter().map(|&level| if level.kind.is_plain() { level } else { Level::COMPRESSED });
         let map = self.map.as_ref().map(|map| Box::new(map.of_ranks()));
-        Format { levels: levels.collect(), map, ..self.clone() }
+        Format { levels: levels.collect(), map, packing: None, ..self.clone() }
     }
 
     /// True if the mode order is `0, 1, 2, ...`.
@@ -415,6 +507,11 @@ impl fmt::Display for Format {
                 None => f.write_str(&self.letters()),
             };
         }
+        if let Some(packing) = self.packing {
+            let letters = self.letters();
+            let modes = letters.find(':').map_or("", |colon| &letters[colon..]);
+            return write!(f, "packed({packing}){modes}");
+        }
         let order = self.order();
         let name = match order {
             0 => "scalar",
@@ -432,6 +529,11 @@ impl fmt::Display for Format {
         };
         f.write_str(name)
     }
+}
+
+/// The levels of a packed tensor: rows that begin and end where a structure says.
+fn packed_levels(order: usize) -> Vec<Level> {
+    (0..order).map(|level| if level == 0 { Level::DENSE } else { Level::BANDED }).collect()
 }
 
 /// The name of a format with a map, if it has one.
@@ -473,6 +575,13 @@ pub enum FormatSpec {
     Csf,
     /// `hicoo(b)`: a coordinate list of blocks of this size, whatever the order.
     Hicoo(u32),
+    /// `packed(symmetric)`: the unique elements of a structure, whatever the order.
+    Packed {
+        /// The name of the structure.
+        name: &'static str,
+        /// Its arguments.
+        arguments: Vec<i64>,
+    },
     /// A format of one order.
     Exact(Format),
     /// An order-open format with a mode order.
@@ -496,6 +605,12 @@ impl FormatSpec {
             FormatSpec::Coo => Ok(Format::coo(order)),
             FormatSpec::Csf => Ok(Format::csf(order)),
             FormatSpec::Hicoo(size) => Format::hicoo(order, *size),
+            FormatSpec::Packed { name, arguments } => {
+                let structure = || packing::Shown(name, arguments).to_string();
+                let named = Named::find(name).ok_or_else(|| FormatError::Unknown(structure()))?;
+                let packing = Packing::of(named, arguments, &(0..order).collect::<Vec<_>>());
+                packing.map(Format::of_packing).map_err(|fault| FormatError::Packing { structure: structure(), fault })
+            }
             FormatSpec::Exact(format) if format.order() == order => Ok(format.clone()),
             FormatSpec::Exact(format) => {
                 // A name that fits every order does not say which one this is.
@@ -560,6 +675,7 @@ impl fmt::Display for FormatSpec {
             FormatSpec::Coo => f.write_str("coo"),
             FormatSpec::Csf => f.write_str("csf"),
             FormatSpec::Hicoo(size) => write!(f, "hicoo({size})"),
+            FormatSpec::Packed { name, arguments } => write!(f, "packed({})", packing::Shown(name, arguments)),
             FormatSpec::Exact(format) => format.fmt(f),
             FormatSpec::Permuted(inner, mode_order) => {
                 let modes = mode_order.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
@@ -632,6 +748,11 @@ fn sized(name: &str, sizes: &str, text: &str) -> Result<FormatSpec, FormatError>
         ("csr", "unordered") => return Ok(FormatSpec::Exact(Format::csr_unordered())),
         ("csc", "unordered") => return Ok(FormatSpec::Exact(Format::csc_unordered())),
         ("csr" | "csc", _) => return Err(wrong()),
+        ("packed", structure) => {
+            let fault = |fault| FormatError::Packing { structure: structure.to_string(), fault };
+            let (named, arguments) = packing::read(structure).map_err(fault)?;
+            return Ok(FormatSpec::Packed { name: named.name, arguments });
+        }
         _ => {}
     }
     let sizes: Vec<u32> = sizes

@@ -95,7 +95,7 @@ pub(crate) static SINGLETON: LevelInfo = LevelInfo {
 };
 
 /// One contiguous run of coordinates under each parent position, which may begin anywhere (a skyline).
-static BANDED: LevelInfo = LevelInfo {
+pub(crate) static BANDED: LevelInfo = LevelInfo {
     name: "banded",
     letter: 'k',
     repeating: None,

@@ -204,6 +204,8 @@ impl LevelKind {
     /// One coordinate per parent position: `crd[p]`.
     pub const SINGLETON: LevelKind = LevelKind(&kinds::SINGLETON);
 
+    /// Contiguous runs of coordinates: [`Level::BANDED`].
+    pub const BANDED: LevelKind = LevelKind(&kinds::BANDED);
     /// A segment of coordinates per parent position, in any order: `pos[p] .. pos[p+1]` into `crd`.
     pub const UNORDERED: LevelKind = LevelKind(&kinds::UNORDERED);
 
@@ -364,6 +366,8 @@ impl Level {
     pub const DENSE: Level = Level { kind: LevelKind::DENSE, unique: true };
     /// A compressed level with unique coordinates.
     pub const COMPRESSED: Level = Level { kind: LevelKind::COMPRESSED, unique: true };
+    /// A level with a contiguous run of coordinates under each parent.
+    pub const BANDED: Level = Level { kind: LevelKind::BANDED, unique: true };
     /// A compressed level whose coordinates are in no order.
     pub const UNORDERED: Level = Level { kind: LevelKind::UNORDERED, unique: true };
     /// A compressed level that repeats coordinates, one for each entry below.

@@ -1,4 +1,4 @@
-//! Vocabulary shared by compile time and run time: element types, level kinds with their properties, and formats.
+//! Vocabulary shared by compile time and run time: element types, level kinds with their properties, formats, and structures.
 //!
 //! Nothing here computes: the compiler asks a [`Level`] for its properties and capabilities and emits code from the
 //! answers; the runtime stores what the [`Format`] says.
@@ -15,10 +15,12 @@ mod level;
 mod map;
 mod map_error;
 mod names;
+mod packing;
 mod registry;
 mod scalar;
 pub mod schema;
 mod slots;
+pub mod structure;
 mod width;
 
 pub use dtype::{DType, Kind, One};
@@ -29,7 +31,9 @@ pub use kinds::Family;
 pub use level::{Capabilities, DescribedPart, Description, Holds, Level, LevelInfo, LevelKind, Part, Properties};
 pub use map::{Map, Ranked, Recovery, Term, diagonals};
 pub use map_error::{MapError, MapFault};
+pub use packing::{Packing, PackingFault};
 pub use registry::KindError;
 pub use scalar::Scalar;
 pub use schema::{Schema, SchemaError, Template};
+pub use structure::Structure;
 pub use width::IndexWidth;

@@ -10,10 +10,12 @@ use lacunar_base::words::nearest;
 
 use crate::format::FormatSpec;
 use crate::level::{Level, LevelInfo, LevelKind};
+use crate::packing::PackingFault;
 use crate::schema::Template;
+use crate::structure::{Named, NamedFault};
 
 /// The names of formats, those with sizes as examples.
-pub(crate) const NAMES: [&str; 19] = [
+pub(crate) const NAMES: [&str; 20] = [
     "dense",
     "coo",
     "csr",
@@ -32,12 +34,13 @@ pub(crate) const NAMES: [&str; 19] = [
     "ell",
     "sell(8)",
     "sell(8,64)",
+    "packed(symmetric)",
     "auto",
 ];
 
 impl FormatSpec {
     /// The names of formats, those with sizes as examples.
-    pub const NAMES: [&str; 19] = NAMES;
+    pub const NAMES: [&str; 20] = NAMES;
 
     /// The format that somebody may have meant who wrote a word that is none, in words; or how formats are written.
     ///
@@ -61,6 +64,17 @@ impl FormatSpec {
         schema_hint(name)
     }
 
+    /// The hint of what to do about a structure that cannot be packed.
+    ///
+    /// ```
+    /// use lacunar_formats::{FormatSpec, Packing};
+    /// let fault = Packing::parse("chess", 2).unwrap_err();
+    /// assert!(FormatSpec::packing_hint("chess", &fault).starts_with("store the tensor in `csr`"));
+    /// ```
+    pub fn packing_hint(structure: &str, fault: &PackingFault) -> String {
+        packing_hint(structure, fault)
+    }
+
     /// The name here of a format that other libraries call so. Such a word is never read as letters of levels: `crs` would be
     /// three levels that nobody means.
     ///
@@ -75,7 +89,7 @@ impl FormatSpec {
 }
 
 /// Names that sizes follow.
-pub(crate) const SIZED: [&str; 4] = ["bcsr", "csb", "hicoo", "sell"];
+pub(crate) const SIZED: [&str; 5] = ["bcsr", "csb", "hicoo", "packed", "sell"];
 
 /// True if a word means something else than the levels that its letters are: a format of another library, or a kind of level.
 pub(crate) fn is_misleading(word: &str) -> bool {
@@ -128,6 +142,34 @@ fn schema_hint(name: &str) -> String {
     match nearest(stem, names.iter().map(String::as_str)) {
         Some(found) => format!("did you mean `{{{found}}}`?"),
         None => format!("schemas are {}; a program defines others by `def NAME {{ .. }}`", names.join(", ")),
+    }
+}
+
+/// See [`FormatSpec::packing_hint`].
+fn packing_hint(structure: &str, fault: &PackingFault) -> String {
+    match fault {
+        PackingFault::Unknown(name) => {
+            let names = || Named::ALL.iter().map(|named| named.name);
+            match nearest(name, names()) {
+                Some(found) => format!("did you mean `packed({found})`?"),
+                None => format!("structures are {}", names().collect::<Vec<_>>().join(" ")),
+            }
+        }
+        PackingFault::Text(_) => "write, for example, `packed(banded(2,1))`".to_string(),
+        PackingFault::Structure(NamedFault::Arguments) => {
+            match Named::find(structure.split('(').next().unwrap_or("")) {
+                Some(named) if !named.arguments.is_empty() => {
+                    format!("it is `packed({}{})`", named.name, named.arguments)
+                }
+                _ => "it takes no arguments".to_string(),
+            }
+        }
+        PackingFault::Order(_) => "store the tensor as `dense`".to_string(),
+        PackingFault::Structure(_) | PackingFault::Gaps(_) | PackingFault::TooHard => {
+            format!(
+                "store the tensor in `csr` or `csf`, which keep what is not 0 wherever it is, and declare the structure: `-p A:{structure}`"
+            )
+        }
     }
 }
 

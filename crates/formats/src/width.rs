@@ -152,6 +152,9 @@ impl Format {
     /// assert_eq!(narrow.fitted(&[Some(1000), Some(257)], 5).coordinates(1), IndexWidth::W16);
     /// ```
     pub fn fitted(&self, dims: &[Option<u64>], entries: u64) -> Format {
+        if self.packing().is_some() && self.is_dense() {
+            return self.as_stored().fitted(dims, entries).as_array();
+        }
         let positions = IndexWidth::for_positions(entries);
         self.levels.iter().enumerate().fold(self.clone(), |format, (level, stored)| {
             let size = match self.map() {

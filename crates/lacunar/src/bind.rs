@@ -289,7 +289,7 @@ pub(crate) fn result_dims(step: &Step, sizes: &[u64]) -> Vec<u64> {
 
 /// The format in which a tensor of a kernel is stored, in terms of the program's dimensions.
 pub(crate) fn own_format(declared: &Declared) -> Format {
-    let Some(view) = &declared.view else { return declared.format.clone() };
+    let Some(view) = &declared.view else { return declared.format.as_stored() };
     let Some(map) = view.format.map() else { return view.format.clone() };
     let map = if keeps_ranks(declared) { &map.of_ranks() } else { map };
     let terms = declared.format.mode_order().iter().map(|&level| map.terms()[level]).collect();

@@ -27,10 +27,10 @@ use lacunar_runtime::load::SharedKernel;
 
 use crate::error::Error;
 use crate::generate::{CodeOptions, Wanted, generate};
+use crate::givens::Givens;
 use crate::machine::machine;
 use crate::options::Options;
 use crate::store::{self, Tuned};
-use crate::structure::Givens;
 use crate::warnings;
 
 /// A back end, which turns the imperative IR into something that runs.
@@ -512,6 +512,10 @@ fn fit_widths(program: &mut Program) {
     for id in tensors {
         let tensor = &mut program.tensors[id];
         let values = widest.filter(|_| tensor.role == Role::Result).map_or(0, IndexWidth::max);
+        // How many values a packed tensor has follows from its sizes.
+        let sizes = tensor.dims.iter().copied().collect::<Option<Vec<u64>>>();
+        let packed = tensor.format.packing().zip(sizes).and_then(|(packing, sizes)| packing.count(&sizes));
+        let values = values.max(packed.unwrap_or(0));
         tensor.format = tensor.format.fitted(&tensor.dims, values);
     }
 }

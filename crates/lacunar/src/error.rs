@@ -4,12 +4,10 @@ use std::fmt;
 
 use lacunar_base::{Category, Diagnostic};
 use lacunar_formats::FormatError;
-use lacunar_runtime::StorageError;
 use lacunar_runtime::abi::KernelStatus;
 use lacunar_runtime::io::IoError;
+use lacunar_runtime::{StorageError, StructureError};
 use thiserror::Error as ThisError;
-
-use crate::structure::StructureError;
 
 /// Why something could not be compiled or run.
 ///
@@ -48,7 +46,7 @@ pub enum Error {
     Format(#[from] FormatError),
     /// A tensor that can't be stored as asked.
     #[error(transparent)]
-    Storage(#[from] StorageError),
+    Storage(StorageError),
     /// A tensor that does not have a structure.
     #[error("{}{error}", .tensor.as_ref().map_or_else(String::new, |name| format!("`{name}` does not have its structure: ")))]
     Structure {
@@ -186,6 +184,7 @@ impl Error {
             Error::Format(FormatError::Ranked(_)) => Some("E0408"),
             Error::Format(FormatError::Auto(_)) => Some("E0409"),
             Error::Format(FormatError::Schema { .. }) => Some("E0410"),
+            Error::Format(FormatError::Packing { .. }) => Some("E0411"),
             Error::Storage(StorageError::PaddedPattern { .. }) => Some("E0407"),
             Error::Io(_) | Error::Storage(_) | Error::Kernel(_) | Error::Argument(_) => None,
             Error::Internal(_) => None,
@@ -213,6 +212,15 @@ impl Error {
                 Some(code) => format!("error[{code}]: {other}\n"),
                 None => format!("error: {other}\n"),
             },
+        }
+    }
+}
+
+impl From<StorageError> for Error {
+    fn from(error: StorageError) -> Error {
+        match error {
+            StorageError::Structure(error) => Error::Structure { tensor: None, error: *error },
+            error => Error::Storage(error),
         }
     }
 }

@@ -102,7 +102,7 @@ impl Evaluation<'_> {
         let (program, plan) = (self.program, step.plan());
         let first_phase = self.phase == Phase::Fused && step.phase() == Phase::Assemble;
         let phase = if self.phase == Phase::Fused { step.phase() } else { self.phase };
-        let is_dense = program.tensors[plan.result].format.is_dense();
+        let is_dense = plan.kernel.tensors[plan.result].format.is_dense() && plan.convert_result.is_none();
         if phase == Phase::Compute && !is_dense && plan.conversions.iter().any(|made| made.source == plan.result) {
             return Err(Error::Argument(format!(
                 "`{}` is read by the statement that assigns to it, so it can't be given as a pattern to compute",
@@ -293,6 +293,8 @@ fn finished(program: &Program, step: &Step, sizes: &[u64], result: Tensor) -> Re
     let dtype = program.tensors[plan.result].dtype;
     let result = match &plan.convert_result {
         Some(_) if mapped => result.convert(&wanted.stored())?,
+        // What is known of the operands tells that it has the structure, but for numbers that were rounded.
+        Some(_) if wanted.packing().is_some() => result.keep_packed(wanted)?,
         Some(_) => result.convert(wanted)?,
         None => result,
     };
@@ -363,6 +365,10 @@ fn conversions(
             made.push((conversion.tensor, as_wide(tensor, format, name)?));
             continue;
         }
+        // The kernel reads the elements that are stored, and what follows from them beside each.
+        let unique = made_of.filter(|tensor| declared.is_unique && tensor.format().packing().is_some());
+        let unique = unique.map(Tensor::as_unpacked).transpose()?;
+        let made_of = unique.as_ref().or(made_of);
         let by_ranks = made_of.filter(|_| keeps_ranks(declared)).map(Tensor::by_ranks).transpose()?;
         let tensor = match by_ranks.as_ref().or(made_of) {
             Some(tensor) if tensor.dtype() != dtype => tensor.cast(dtype)?.with_fill(fill)?.convert(format)?,

@@ -48,7 +48,13 @@ struct Arrays {
 impl Call<'_> {
     /// Runs the statement on the interpreter.
     pub fn interpreted(mut self) -> Result<Tensor, Error> {
-        let before = self.before.take();
+        let before = match self.format().packing() {
+            Some(_) => {
+                let (format, levels, values) = self.packed()?;
+                Some(Tensor::from_parts(self.dims(), &format, levels, values).map_err(invalid)?)
+            }
+            None => self.before.take(),
+        };
         let mut arrays = self.arrays(before.as_ref())?;
         let limits = Limits { blank_outputs: !self.step.kernel().updates, ..Limits::default() };
         let outcome = interpret_within(self.step.function(), &mut arrays.memory, limits)
@@ -104,6 +110,7 @@ impl Call<'_> {
     /// The values of the result before the kernel runs, of a dense result or of one whose pattern is given.
     fn values_before(&self, before: Option<&Tensor>) -> Result<ArrayData, Error> {
         let len = match before {
+            Some(before) if self.format().packing().is_some() => before.nnz(),
             _ if self.format().is_dense() => product(self.dims())?,
             Some(before) => before.nnz(),
             None => return Err(missing_pattern()),
@@ -127,7 +134,7 @@ impl Call<'_> {
         take: &mut dyn FnMut(Binding, u64) -> Result<Option<Buffer>, Error>,
     ) -> Result<Tensor, Error> {
         let (format, result) = (self.format(), self.step.result());
-        if self.step.phase() == Phase::Compute && !format.is_dense() {
+        if format.packing().is_some() || (self.step.phase() == Phase::Compute && !format.is_dense()) {
             let (dims, format, levels, old) = before.ok_or_else(missing_pattern)?.into_parts();
             let values = take(Binding::Values(result), old.len() as u64)?.ok_or_else(missing_pattern)?;
             return Tensor::from_parts(dims, &format, levels, values).map_err(invalid);

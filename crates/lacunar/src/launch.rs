@@ -114,8 +114,41 @@ impl Call<'_> {
         }
     }
 
+    /// A packed result before it is run: its arrays follow from its sizes, and are those of the result before where that is as large.
+    pub fn packed(&mut self) -> Result<(Format, Vec<LevelStorage>, Buffer), Error> {
+        let (wanted, dims) = (self.format().as_stored(), self.dims());
+        let declared = &self.step.kernel().tensors[self.step.result()];
+        let is_alike =
+            |before: &Tensor| *before.format() == wanted && before.dims() == dims && before.dtype() == declared.dtype;
+        if let Some(before) = self.before.take().filter(is_alike) {
+            let (_, format, levels, mut values) = before.into_parts();
+            values.make_owned().map_err(StorageError::from)?;
+            return Ok((format, levels, values));
+        }
+        let (format, levels, count) = Tensor::packed_levels(&dims, &wanted)?;
+        if format != wanted {
+            let why = "whose index arrays are too narrow for its sizes; declare the sizes or wider arrays";
+            let message = format!("the kernel was compiled to store `{}` as {wanted}, {why}", declared.name);
+            return Err(Error::Argument(message));
+        }
+        if self.step.kernel().updates {
+            let values = self.unfilled(count)?;
+            return Ok((format, levels, values));
+        }
+        // SAFETY: as in `dense_values`: the kernel writes every element that the structure has.
+        let values = unsafe { Buffer::uninitialized(declared.dtype, count) }.map_err(StorageError::from)?;
+        Ok((format, levels, values))
+    }
+
     /// Runs the machine code of a dense result.
     fn dense(&mut self) -> Result<Tensor, Error> {
+        if self.format().packing().is_some() {
+            let (format, levels, mut values) = self.packed()?;
+            let stored = values.len() as u64;
+            self.run(Some(Pattern { levels: &levels, stored }), Some((&mut values).into()))?;
+            // SAFETY: the levels are those of the format and the sizes, and there are as many values as positions.
+            return Ok(unsafe { Tensor::from_parts_unchecked(self.dims(), format, levels, values) });
+        }
         let mut values = self.dense_values()?;
         self.run(None, Some((&mut values).into()))?;
         let (format, dims) = (self.format().clone(), self.dims());
@@ -126,9 +159,11 @@ impl Call<'_> {
 
     /// Runs the statement's machine code on the memory of a dense result, which has the statement's sizes, type and storage order.
     pub fn write_into(&self, result: &mut Tensor) -> Result<(), Error> {
-        let mut values = result.values_mut();
+        let stored = result.nnz();
+        let (levels, mut values) = result.split_mut();
         values.make_owned().map_err(StorageError::from)?;
-        self.run(None, Some(values)).map(|_| ())
+        let pattern = self.format().packing().map(|_| Pattern { levels, stored });
+        self.run(pattern, Some(values)).map(|_| ())
     }
 
     /// Runs machine code that computes the values of the pattern that the result before has.

@@ -42,6 +42,7 @@ pub mod einsum;
 mod error;
 mod evaluate;
 mod generate;
+mod givens;
 mod indices;
 #[cfg(any(feature = "faer", feature = "ndarray", feature = "sprs"))]
 mod interop;
@@ -60,7 +61,6 @@ mod schedule;
 mod ship;
 mod signature;
 mod store;
-mod structure;
 mod tensor;
 mod tune;
 mod warnings;
@@ -75,7 +75,8 @@ pub use lacunar_base::{Category, Diagnostic, Label, Span, Trace};
 pub use lacunar_compiler::lower::Phase;
 pub use lacunar_compiler::plan::Search;
 pub use lacunar_formats::{
-    DType, Format, FormatError, FormatSpec, IndexWidth, Kind, Level, LevelKind, Map, MapError, One, Scalar, Term,
+    DType, Format, FormatError, FormatSpec, IndexWidth, Kind, Level, LevelKind, Map, MapError, One, Packing,
+    PackingFault, Scalar, Term,
 };
 pub use lacunar_front::{Declarations, Language};
 pub use lacunar_machine::Machine;
@@ -89,8 +90,8 @@ pub use lacunar_runtime::pool::{threads, with_threads};
 pub use lacunar_runtime::storage::LevelStorage;
 pub use lacunar_runtime::tensor::ValuesMut;
 pub use lacunar_runtime::{
-    AllocError, Batch, Buffer, Convert, Coo, Coordinates, Element, Lent, LentArray, Number, Route, StorageError,
-    Tensor as DynTensor, Updated, Values, Walk,
+    AllocError, Batch, Buffer, Contradiction, Convert, Coo, Coordinates, Element, FoundStructure, Lent, LentArray,
+    Number, Route, StorageError, StructureError, Structured, Tensor as DynTensor, Updated, Values, Walk,
 };
 pub use launch::ExternalFunction;
 pub use machine::machine;
@@ -100,7 +101,6 @@ pub use options::{Optimization, Options};
 pub use schedule::{Assembly, BoundKind, Merge, Parts, Race, Schedule, Unit, WorkspaceKind};
 pub use ship::{Shape, Shipment};
 pub use signature::{Parameter, ShippedStatus, ShippedTensor, Signature};
-pub use structure::{Contradiction, FoundStructure, StructureError, Structured};
 pub use tensor::{Builder, Entries, Ranges, Tensor};
 pub use tune::{Effort, Measured, Progress, Proposal, Refused, TunedStatement, Tuning, median, tune, tune_among};
 

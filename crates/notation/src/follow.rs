@@ -4,6 +4,8 @@
 //! C(i,j) = X(t,i) * X(t,j)       computed where j - i >= 0;  C(i,j) = C(j,i) where i - j > 0
 //! ```
 //!
+//! A result in a packed format stores these elements alone, and no others are computed.
+//!
 //! This is data of a kernel beside its statement, which says what all elements are: a kernel that computes all of them is right too.
 //! Paper: Ghorbani et al. 2023, §5 (unique sets and redundancy maps).
 
@@ -16,6 +18,8 @@ pub struct Followers {
     pub computed: Vec<Condition>,
     /// The others.
     pub parts: Vec<Follower>,
+    /// The others have no place, as the result's format is packed: nothing may be written there.
+    pub is_packed: bool,
 }
 
 /// Elements that follow from others by one permutation of coordinates.
@@ -29,11 +33,13 @@ pub struct Follower {
     pub coefficient: Coefficient,
 }
 
-/// A condition of an element's coordinates: a sum of them times -1, 0 or 1, and a number, is at least 0, or is 0.
+/// A condition of an element's coordinates: a sum of them times -1, 0 or 1, of sizes of dimensions, and a number, is at least 0, or is 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// By dimension.
     pub factors: Vec<i64>,
+    /// By dimension, those of the sizes.
+    pub sizes: Vec<i64>,
     /// The number.
     pub constant: i64,
     /// The sum is 0.

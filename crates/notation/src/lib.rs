@@ -19,7 +19,6 @@ pub mod program;
 pub mod provenance;
 pub mod schedule;
 pub mod stored;
-pub mod structure;
 
 pub use border::{Border, Rule};
 pub use gather::{Gather, Source};
@@ -29,8 +28,10 @@ pub use index::{
 };
 pub use indicator::{Equation, Indicator};
 pub use inequality::Inequality;
+/// What is known of a tensor's elements before any is given: of formats too, which store unique elements alone.
+pub use lacunar_formats::structure;
+pub use lacunar_formats::structure::Structure;
 pub use monoid::Monoid;
 pub use operator::Operator;
 pub use ops::{BinaryFn, Function, UnaryFn};
 pub use program::{Action, Condition};
-pub use structure::Structure;

@@ -120,9 +120,10 @@ pub fn storage(
     }
 }
 
-/// True if zeros fill up the storage of a tensor whose format has a map; they are no entries.
+/// True if zeros fill up the storage of a tensor whose format has a map, or is packed; they are no entries.
 pub fn fills_up(format: &Format) -> bool {
-    format.map().is_some() && format.levels().iter().any(|level| level.properties().padded)
+    let is_padded = format.levels().iter().any(|level| level.properties().padded);
+    format.packing().is_some() || (format.map().is_some() && is_padded)
 }
 
 /// True if a dense level is below one that is not.

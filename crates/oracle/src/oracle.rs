@@ -688,7 +688,8 @@ impl<'a> Run<'a> {
         // An engine visits every coordinate that such an index comes to.
         self.loosened |= !fill.is_zero() && indices.iter().any(|index| index.variable().is_none());
         let Some((value, scale)) = found else {
-            self.filled_up |= format.map().is_some() && format.is_padded();
+            // What follows from other elements of a packed tensor is read from storage for all elements.
+            self.filled_up |= (format.map().is_some() && format.is_padded()) || format.packing().is_some();
             return Value::Absent(fill);
         };
         let may_be_left_out = !format.is_dense() && (format.is_padded() || self.program.tensor(tensor).result);

@@ -166,11 +166,16 @@ impl Coo {
 
 impl Tensor {
     /// All stored entries in the order of storage; the coordinates are in the order of dimensions. The fill values that
-    /// dense levels store are entries like others.
+    /// dense levels store are entries like others. Of a packed tensor, all elements that are not 0: what follows from others too.
     ///
     /// # Errors
     /// The system refused the memory.
     pub fn to_coo(&self) -> Result<Coo, StorageError> {
+        if self.format().packing().is_some() {
+            let list = Format::coo(self.order()).with_mode_order(self.format().mode_order().to_vec());
+            let list = list.map_err(|_| StorageError::overflow("the number of dimensions"))?;
+            return entries(&self.convert(&list)?, false);
+        }
         entries(self, false)
     }
 

@@ -7,6 +7,8 @@ use std::fmt;
 use lacunar_formats::{DType, Format};
 use thiserror::Error;
 
+use crate::structure::StructureError;
+
 /// The system gave no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub struct AllocError {
@@ -174,6 +176,9 @@ pub enum StorageError {
         /// The format.
         format: Box<Format>,
     },
+    /// A tensor that does not have the structure of a packed format.
+    #[error(transparent)]
+    Structure(Box<StructureError>),
     /// An array is borrowed for reading and cannot be written to.
     #[error("{what} is borrowed for reading only")]
     ReadOnly {
@@ -195,6 +200,15 @@ pub enum StorageError {
     /// A leg of a conversion does not follow from the one before: a fault of this crate.
     #[error("internal error: a leg of the conversion does not follow from the one before")]
     Astray,
+}
+
+impl From<StructureError> for StorageError {
+    fn from(error: StructureError) -> StorageError {
+        match error {
+            StructureError::Storage(error) => error,
+            error => StorageError::Structure(Box::new(error)),
+        }
+    }
 }
 
 impl StorageError {

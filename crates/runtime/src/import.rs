@@ -30,6 +30,7 @@ use crate::fits::{check_sizes, check_type};
 use crate::parallel;
 use crate::remap::{self, Extra};
 use crate::storage::{LevelStorage, Place};
+use crate::structure;
 use crate::tensor::Tensor;
 use crate::values::Element;
 
@@ -160,6 +161,7 @@ fn check_levels(tensor: &Tensor) -> Result<Extra, StorageError> {
         let (what, found) = ("the array of values".into(), tensor.nnz());
         return Err(StorageError::Length { what, found, expected: positions });
     }
+    structure::check_layout(tensor)?;
     let order = (0..levels.len()).try_for_each(|level| check_order(levels, place(level)));
     match order {
         Ok(()) => Ok(Extra::None),

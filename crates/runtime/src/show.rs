@@ -16,6 +16,7 @@ use std::fmt;
 use lacunar_formats::Scalar;
 
 use crate::fill::scalar_of;
+use crate::structure;
 use crate::tensor::Tensor;
 use crate::values::Element;
 
@@ -60,6 +61,7 @@ impl Tensor {
     fn summary(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dims: Vec<String> = self.dims().iter().map(u64::to_string).collect();
         write!(f, "{} {} {}, {} entries", self.dtype(), self.format(), dims.join("x"), self.count_entries())?;
+        // Of a packed tensor, the entries that it stores.
         let mut walk = self.walk();
         for number in 0..=FIRST {
             let Some((coordinates, position)) = walk.next_entry() else { break };
@@ -79,6 +81,9 @@ impl Tensor {
     /// assert_eq!(lacunar_runtime::Tensor::scalar(2.5).element(&[]).re(), 2.5);
     /// ```
     pub fn element(&self, coordinates: &[u64]) -> Scalar {
+        if self.format().packing().is_some() {
+            return structure::element(self, coordinates).unwrap_or(self.fill());
+        }
         self.position_of(coordinates).map_or(self.fill(), |position| self.value_at(position))
     }
 

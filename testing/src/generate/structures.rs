@@ -1,7 +1,9 @@
-//! Structures of operands: some inputs of a program get one, and some of these are given by their unique elements alone.
+//! Structures of operands: some inputs of a program get one, and some of these are given by their unique elements alone, or in a packed
+//! format; so are some results that have one.
 
 use fastrand::Rng;
-use lacunar_formats::{DType, Kind};
+use lacunar::inside::compiler::structure::check;
+use lacunar_formats::{DType, Format, Kind};
 use lacunar_front::structure;
 use lacunar_oracle::entries::fitting;
 
@@ -11,6 +13,10 @@ use crate::structured::structured;
 
 /// One input in so many has a structure.
 const ONE_IN: usize = 5;
+/// One structured input in so many is in a packed format.
+const PACKED_IN: usize = 2;
+/// Structures of results.
+const RESULTS: [&str; 4] = ["symmetric", "lower", "upper", "diagonal"];
 /// The largest size of a dimension: every point is gone through.
 const MOST_SIZE: u64 = 40;
 /// Structures of matrices of any sizes, of square ones, and of cubes.
@@ -24,8 +30,15 @@ const ANY: [&str; 8] = [
     "(i,j): i + j <= 4",
     "(i,j): 2 i <= 3 j + 1",
 ];
-const SQUARE: [&str; 6] =
-    [":symmetric", ":skew", ":persymmetric", ":toeplitz", ":circulant", "(i,j): X(j,i) = X(i,j); i - j <= 2"];
+const SQUARE: [&str; 7] = [
+    ":symmetric",
+    ":skew",
+    ":persymmetric",
+    ":toeplitz",
+    ":circulant",
+    ":block_diagonal(3)",
+    "(i,j): X(j,i) = X(i,j); i - j <= 2",
+];
 const COMPLEX: [&str; 2] = [":hermitian", ":skew_hermitian"];
 const CUBE: [&str; 4] = [":simplex", ":symmetric", "(i,j,k): X(j,i,k) = X(i,j,k)", "(i,j,k): i <= k"];
 
@@ -52,6 +65,11 @@ pub(super) fn with_structures(rng: &mut Rng, sketch: Sketch, instance: Instance)
         let text = name.replace('X', &operand.name);
         let spec = structure::parse(&format!("{}{text}", operand.name)).ok().map(|(_, spec)| spec);
         let Some(found) = spec.and_then(|spec| spec.resolve(operand.dims.len()).ok()) else { continue };
+        let packed = name.strip_prefix(':').filter(|_| rng.usize(..PACKED_IN) == 0);
+        if let Some(format) = packed.and_then(|name| Format::packed(name, operand.dims.len()).ok()) {
+            operand.format = format;
+            continue;
+        }
         operand.structure = Some((text, rng.bool()));
         // Levels that hold one coordinate have no room for more.
         let has_room = instance.given.get(&operand.name).is_some_and(|entries| {
@@ -62,8 +80,25 @@ pub(super) fn with_structures(rng: &mut Rng, sketch: Sketch, instance: Instance)
             operand.structure = None;
         }
     }
-    match made.instance() {
+    let (made, found) = match made.instance() {
         Ok(found) => (made, found),
         Err(_) => (sketch, instance),
+    };
+    with_packed_results(rng, &made).unwrap_or((made, found))
+}
+
+/// The sketch with some results in packed formats, if what is known of operands tells that they have the structures.
+fn with_packed_results(rng: &mut Rng, sketch: &Sketch) -> Option<(Sketch, Instance)> {
+    let mut made = sketch.clone();
+    for operand in made.tensors.iter_mut().filter(|operand| !operand.given && operand.fill.is_none()) {
+        let is_square = operand.dims.windows(2).all(|pair| pair[0] == pair[1]);
+        if (2..4).contains(&operand.dims.len()) && is_square && rng.usize(..PACKED_IN) == 0 {
+            let name = RESULTS[rng.usize(..RESULTS.len())];
+            operand.format = Format::packed(name, operand.dims.len()).ok()?;
+        }
     }
+    let is_packed = made.tensors.iter().any(|operand| !operand.given && operand.format.packing().is_some());
+    let found = made.instance().ok().filter(|_| is_packed)?;
+    check(&found.program).ok()?;
+    Some((made, found))
 }

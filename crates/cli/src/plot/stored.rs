@@ -66,7 +66,11 @@ impl Stored {
             let hint = "leave `-f` away: the entries alone are drawn, however large the tensor is";
             return Err(Failure::plain(Diagnostic::error("E1016", message).hint(hint)));
         }
-        let places = tensor.to_coo()?;
+        // Of a packed tensor, unique elements alone have places.
+        let places = match tensor.format().packing() {
+            Some(_) => tensor.as_unpacked()?.to_coo()?,
+            None => tensor.to_coo()?,
+        };
         let regions = regions(tensor.format(), &places);
         let order = tensor.order();
         let rows = tensor.dims().first().copied().unwrap_or(0);

@@ -77,6 +77,55 @@ fn files_are_compared_with_their_structures() {
 }
 
 #[test]
+fn packed_formats_store_half() {
+    let folder = Folder::new();
+    mesh(&folder);
+    let run = "run 'y(i) = A(i,j) * x(j)' -i A:mesh.mtx -g x:rand --check";
+    let half = folder.succeed(&format!("{run} -f 'A:packed(symmetric)' --explain"));
+    assert!(half.contains("`A` is read once") && half.contains("packed(symmetric)  4x4  nnz 10"), "{half}");
+    let whole =
+        folder.succeed("run 'C(i,j) = A(i,k) * A(k,j)' -i A:mesh.mtx -f 'A:packed(symmetric)' --check --explain");
+    assert!(whole.contains("`A` (packed(symmetric)) is completed: the statement reads all of it"), "{whole}");
+    // A file with a result has all of it.
+    let line = "run 'C(i,j) = A(i,j) + A(i,j)' -i A:mesh.mtx -f 'A:packed(symmetric)' -f 'C:packed(symmetric)' -o C:c.mtx --check";
+    let text = folder.succeed(&format!("{line} --explain"));
+    assert!(text.contains("of `C` the unique elements alone are computed"), "{text}");
+    assert!(folder.succeed("info c.mtx").contains("10 entries"));
+    assert!(folder.succeed("info c.mtx").contains("-p A:symmetric"));
+    let json: serde_json::Value = serde_json::from_str(&folder.succeed(&format!("{line} --json"))).unwrap();
+    assert_eq!(
+        (json["result"]["nnz"].as_u64(), json["inputs"][0]["bytes"].as_u64()),
+        (Some(7), Some(10 * 8 + 20 + 16))
+    );
+    let route = folder.succeed("convert mesh.mtx whole.mtx -f 'packed(banded(1,1))' --explain");
+    assert!(route.contains("packed(banded(1,1)) unique: compare all elements with the structure"), "{route}");
+    assert_eq!(folder.succeed("info whole.mtx").lines().nth(1), folder.succeed("info mesh.mtx").lines().nth(1));
+    folder.succeed("plot mesh.mtx -o mesh.svg -f 'packed(symmetric)'");
+    folder.succeed("run 'C(i,j) = X(t,i) * X(t,j)' -g X:rand -d X:3,5 -f 'C:packed(symmetric)' --check");
+}
+
+#[test]
+fn packed_formats_that_do_not_fit() {
+    let folder = Folder::new();
+    mesh(&folder);
+    let run = "run 'y(i) = A(i,j) * x(j)' -i A:mesh.mtx -g x:rand";
+    let expected = "error[E1308]: mesh.mtx does not have the structure that is declared of `A`: element (1, 0) is -1";
+    folder.fail(&format!("{run} -f 'A:packed(upper)'"), 3, expected);
+    folder.fail(&format!("{run} -f 'A:packed(chess)'"), 2, "E0411");
+    folder.fail(
+        "convert mesh.mtx upper.mtx -f 'packed(upper)'",
+        3,
+        "element (1, 0) is -1, but by its structure it is 0",
+    );
+    folder.fail("convert mesh.mtx chess.mtx -f 'packed(chess)'", 2, "E0411");
+    folder.fail(
+        "run 'C(i,j) = A(i,k) * B(k,j)' -g A:rand -g B:rand -d A:3,3 -d B:3,3 -f 'C:packed(symmetric)'",
+        2,
+        "E1310",
+    );
+}
+
+#[test]
 fn plot_shows_what_follows() {
     let folder = Folder::new();
     mesh(&folder);

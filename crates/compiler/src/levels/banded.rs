@@ -3,6 +3,8 @@
 //! ```text
 //! rows {0, 1}, {1, 2, 3}:   pos 0 2 5   first 0 1      coordinate = first[p] + (position - pos[p])
 //! ```
+//!
+//! A packed tensor that loops come to its own elements of is seen as an array: its coordinates are located, by the same equation.
 
 use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
 
@@ -10,7 +12,12 @@ use super::{Arrays, At, Demand, Length, LevelCode, Position, segment_bounds, seg
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
-    Box::new(Banded { pos: arrays[0], first: arrays[1] })
+    Box::new(Banded { pos: arrays[0], first: arrays[1], is_array: false })
+}
+
+/// The code of a level of a packed tensor that is seen as an array.
+pub(super) fn make_array(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
+    Box::new(Banded { pos: arrays[0], first: arrays[1], is_array: true })
 }
 
 /// A banded level of a tensor.
@@ -20,6 +27,8 @@ struct Banded {
     pos: ArrayId,
     /// The first coordinate of each parent's run.
     first: ArrayId,
+    /// Loops come to the coordinates of the runs alone, which are located.
+    is_array: bool,
 }
 
 impl Banded {
@@ -48,6 +57,16 @@ impl LevelCode for Banded {
         let inside = b.binary(BinaryOp::Min, inside, room);
         let at = b.add(run, inside);
         b.binary(BinaryOp::Max, at, begin)
+    }
+
+    fn locate(&self, b: &mut Builder, parent: ExprId, coordinate: ExprId) -> Option<ExprId> {
+        if !self.is_array {
+            return None;
+        }
+        let first = b.load_index("first", self.first, parent);
+        let begin = b.load_index("run", self.pos, parent);
+        let inside = b.sub(coordinate, first);
+        Some(b.add(begin, inside))
     }
 
     fn coordinate(&self, b: &mut Builder, name: &str, at: At) -> ExprId {

@@ -455,13 +455,16 @@ pub fn level_code(
     array: &mut dyn FnMut(Part, &str, DType) -> ArrayId,
 ) -> Rc<dyn LevelCode> {
     let format = &tensor.format;
-    let kind = format.levels()[level].kind;
+    // A packed tensor that is seen as an array has the levels that it is stored by.
+    let stored = format.as_stored();
+    let kind = stored.levels()[level].kind;
     let mut arrays = Vec::new();
     for part in kind.info().parts {
         let dtype = part.dtype(format.positions(level), format.coordinates(level));
         arrays.push(array(*part, &format!("{}{}_{}", tensor.name, level + 1, part.name), dtype));
     }
-    make(kind, Arrays { arrays: &arrays, size, whole }).into()
+    let arrays = Arrays { arrays: &arrays, size, whole };
+    if kind != format.levels()[level].kind { banded::make_array(arrays).into() } else { make(kind, arrays).into() }
 }
 
 /// The code of the levels of a sorted workspace: a coordinate list whose length is a variable.

@@ -99,7 +99,8 @@ pub(super) fn judge(cx: &mut Lowerer<'_>, scope: &Scope) -> Scope {
 fn is_plain(cx: &Lowerer<'_>, access: &AccessKey) -> bool {
     let tensor = &cx.kernel.tensors[access.tensor];
     let in_order = tensor.format.mode_order().iter().copied().eq(0..access.vars.len());
-    tensor.role == Role::Input && tensor.format.is_dense() && tensor.view.is_none() && access.vars.len() > 1 && in_order
+    let is_array = tensor.format.is_dense() && tensor.format.packing().is_none();
+    tensor.role == Role::Input && is_array && tensor.view.is_none() && access.vars.len() > 1 && in_order
 }
 
 /// The condition that the values of a dense tensor take more bytes than some.

@@ -66,7 +66,7 @@ fn reaches_result(kernel: &Kernel, stmt: &Stmt) -> bool {
 fn at_every(kernel: &Kernel, var: VarId, body: &Stmt, check: impl Fn(&Stmt) -> bool) -> bool {
     // A loop over positions skips coordinates without one, and a region leaves out what is outside of it.
     replaced_by(kernel, var).is_none()
-        && !region::leaves_out(kernel, var)
+        && !region::leaves_places_out(kernel, var)
         && Lattice::build(kernel, body, var).is_ok_and(|lattice| {
             lattice.is_full() && lattice.residual(kernel, body, Point::ALL).is_some_and(|residual| check(&residual))
         })

@@ -10,11 +10,11 @@
 //! On entry: the elements that are computed have their values, and all others are 0. On exit: all have.
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{ArrayId, BinaryOp, CompareOp, ExprId, LoopKind, UnaryOp};
+use lacunar_imp::{ArrayId, BinaryOp, ExprId, LoopKind, UnaryOp};
 use lacunar_notation::follow::{Condition, Follower};
 
 use super::Lowerer;
-use super::region::computed::{narrowed, sum};
+use super::region::computed::{holds_at, narrowed};
 use super::scope::{Interval, Scope};
 use super::sizes::{ceil_div, constant, product};
 use super::storage::values;
@@ -37,6 +37,9 @@ struct Target {
 pub(super) fn copy(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
     let kernel = cx.kernel;
     let Some((followers, result)) = kernel.followers.as_ref().zip(result_of(kernel)) else { return Ok(()) };
+    if followers.parts.is_empty() {
+        return Ok(());
+    }
     let array = values(cx, result.tensor, scope)?;
     let order = kernel.tensors[result.tensor].format.mode_order().to_vec();
     let sizes: Vec<ExprId> = result.vars.iter().map(|var| cx.size(*var)).collect();
@@ -109,16 +112,13 @@ impl Target {
     ) {
         let is_of_last = |condition: &&Condition| condition.factors[last] != 0;
         let (bounds, others): (Vec<&Condition>, Vec<&Condition>) = follower.conditions.iter().partition(is_of_last);
-        let zero = cx.b.int(0);
         let mut holds = None;
         for condition in others {
-            let sum = sum(cx, condition, last, values);
-            let op = if condition.is_equation { CompareOp::Eq } else { CompareOp::Ge };
-            let own = cx.b.compare(op, sum, zero);
+            let own = holds_at(cx, condition, Some(last), (values, &self.sizes));
             holds = Some(holds.map_or(own, |all| cx.b.and(all, own)));
         }
         cx.when_some(holds, |cx| {
-            let across = narrowed(cx, &bounds, (last, values), across);
+            let across = narrowed(cx, &bounds, last, (values, &self.sizes), across);
             cx.each(LoopKind::Serial, "at", across, |cx, at| {
                 values[last] = Some(at);
                 self.copy(cx, follower, values);

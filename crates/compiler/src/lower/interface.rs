@@ -10,7 +10,7 @@
 use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Format};
 use lacunar_imp::{ArrayId, ArrayRole, Builder, ExprId};
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{Indicator, Role, Source, Tensor, TensorId, VarId};
@@ -50,7 +50,7 @@ pub struct Interface {
 pub(super) fn prepare<'k>(kernel: &'k Kernel, options: &'k Options) -> Result<Lowerer<'k>, Diagnostic> {
     let mut b = Builder::new(&options.name);
     b.set_strict(options.strict);
-    let mut so_far = Declared { kernel, options, b, interface: Interface::default() };
+    let mut so_far = Declared { kernel, options, b, interface: Interface::default(), packed: Vec::new() };
     let sizes = so_far.sizes();
     let mut tensors: Vec<Arrays> = Vec::new();
     let vars = dimension_vars(kernel);
@@ -94,7 +94,12 @@ struct Declared<'k> {
     options: &'k Options,
     b: Builder,
     interface: Interface,
+    /// The levels of packed tensors that are seen as arrays, by format and the variables of dimensions: they follow from these.
+    packed: Vec<Packed>,
 }
+
+/// A packed format, the variables of dimensions, and the levels of the first tensor of both.
+type Packed = (Format, Vec<VarId>, Vec<Rc<dyn LevelCode>>);
 
 impl Declared<'_> {
     /// The size of each variable: a parameter, unless it is known or follows from others.
@@ -155,15 +160,25 @@ impl Declared<'_> {
         let is_read = is_compared || placed_by(self.kernel, phase).is_some();
         let has_indices = role != ArrayRole::Grown || phase.assembles() || is_read;
         // A pattern that is given is only read.
-        let index_role = if role == ArrayRole::Grown && is_read { ArrayRole::Input } else { role };
+        let is_given = tensor.format.packing().is_some() || (role == ArrayRole::Grown && is_read);
+        let index_role = if is_given { ArrayRole::Input } else { role };
         let mut arrays = Arrays::default();
-        for level in (0..tensor.order()).filter(|level| has_indices && views::is_stored(tensor, *level)) {
+        let is_packed_array = tensor.format.packing().is_some() && tensor.format.is_dense();
+        let alike = |(format, of, _): &&Packed| is_packed_array && *format == tensor.format && of == vars;
+        if let Some((_, _, levels)) = self.packed.iter().find(alike) {
+            arrays.levels = levels.clone();
+        }
+        let has_own = has_indices && arrays.levels.is_empty();
+        for level in (0..tensor.order()).filter(|level| has_own && views::is_stored(tensor, *level)) {
             let size = sizes[vars[tensor.format.mode_order()[level]].index()];
             let mut array = |part, name: &str, width| {
                 self.interface.bindings.push(Binding::Level(id, level, part));
                 self.b.array_param(name, width, index_role)
             };
             arrays.levels.push(level_code(tensor, level, size, true, &mut array));
+        }
+        if is_packed_array && has_own {
+            self.packed.push((tensor.format.clone(), vars.to_vec(), arrays.levels.clone()));
         }
         if tensor.role == Role::Index
             || tensor.dtype == DType::Pattern

@@ -7,10 +7,9 @@
 //!   inside of j      j has a value, loaded from A; level 1 of A stands at p
 //! ```
 //!
-//! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables
-//! around. Adding a fact copies no other, the facts that are known outside stay as they were, and a later fact about the same thing
-//! hides an earlier one. A scope says where a place is and how far tensors are walked through; it says nothing of the code that is
-//! emitted there.
+//! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables around. Adding
+//! a fact copies no other, the facts that are known outside stay as they were, and a later fact about the same thing hides an earlier one. A
+//! scope says where a place is and how far tensors are walked through; it says nothing of the code that is emitted there.
 
 use std::rc::Rc;
 
@@ -43,13 +42,14 @@ pub(super) enum Fact {
     Read(AccessKey, ExprId),
     /// The values that a variable of the provenance graph takes here.
     Range(VarId, Interval),
-    /// The number of values of this inner variable of a fused pair by which the outer one advances. It is fixed where the first
-    /// loop over the pairs, or over a part of them, begins.
+    /// The number of values of this inner variable of a fused pair by which the outer one advances, fixed where the first loop over pairs begins.
     Width(VarId, ExprId),
     /// The size of the strips that a variable is divided into, fixed likewise.
     Strip(VarId, ExprId),
     /// The part of its values that the loop over a variable is confined to.
     Region(VarId, Interval),
+    /// The condition of this number, of the elements of the result that are computed, holds here.
+    Computed(usize),
     /// The positions that an iterator is confined to.
     Window(AccessKey, usize, Interval),
     /// The loop over a variable stands for those over what derives from it.
@@ -176,7 +176,7 @@ impl Scope {
         Scope { newest: self.newest.clone(), depth: self.depth + 1 }
     }
 
-    fn facts(&self) -> impl Iterator<Item = &Fact> {
+    pub fn facts(&self) -> impl Iterator<Item = &Fact> {
         std::iter::successors(self.newest.as_deref(), |known| known.before.as_deref()).map(|known| &known.fact)
     }
 

@@ -90,6 +90,14 @@ pub(super) fn count_positions(cx: &mut Lowerer<'_>, access: &AccessKey, level: u
     Some(code.count_positions(&mut cx.b, parents, size))
 }
 
+/// The number of values of a tensor whose levels are all dense or packed.
+pub(super) fn count_values(cx: &mut Lowerer<'_>, access: &AccessKey, scope: &Scope) -> ExprId {
+    let packed = cx.kernel.tensors[access.tensor].format.packing().is_some();
+    let counted = access.vars.len().checked_sub(1).filter(|_| packed);
+    let counted = counted.and_then(|last| count_positions(cx, access, last, scope));
+    counted.unwrap_or_else(|| extent(cx, access, 0, access.vars.len(), scope))
+}
+
 /// The positions of some levels under a position interval of the level above them.
 pub(super) fn descend(
     cx: &mut Lowerer<'_>,

@@ -15,6 +15,7 @@
 //! Paper: Senanayake et al. 2020, §7, leaves the choice to the user.
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_formats::LevelKind;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Unit};
 use lacunar_notation::{AssignOp, Role, TensorId, VarId, WorkspaceKind};
@@ -65,6 +66,13 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
         }
     }
     for var in scattered_beside(&kernel.stmt) {
+        if scatters_to_neighbors(kernel, &kernel.stmt, var)
+            && let Ok(command) = parallelize(kernel, var, Unit::CpuVector, Race::Ignore)
+        {
+            notes.push(format!("loops over {} run in vector registers", kernel.vars[var].name));
+            commands.push(command);
+            continue;
+        }
         let name = Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
         let kind = CommandKind::Unroll { var: name, times: SCATTERED_AT_ONCE };
         let command = Command { kind, span: Span::NONE };
@@ -93,6 +101,36 @@ fn scattered_beside(stmt: &Stmt) -> Vec<VarId> {
             }
             body => scattered_beside(body),
         },
+    }
+}
+
+/// True if the loops over a variable, of those that scatter beside a sum, come to neighbors one after the other: they add to a variable, and to
+/// neighboring elements, so that no two iterations meet.
+fn scatters_to_neighbors(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
+    match stmt {
+        Stmt::Assign(_) => true,
+        Stmt::Sequence(stmts) => stmts.iter().all(|stmt| scatters_to_neighbors(kernel, stmt, var)),
+        Stmt::Where { consumer, producer } => {
+            scatters_to_neighbors(kernel, consumer, var) && scatters_to_neighbors(kernel, producer, var)
+        }
+        Stmt::Forall(own, body) if *own != var => scatters_to_neighbors(kernel, body, var),
+        Stmt::Forall(_, body) => {
+            let is_run =
+                |it: &Iterator| kernel.tensors[it.access.tensor].format.levels()[it.level].kind == LevelKind::BANDED;
+            let lattice = Lattice::build(kernel, body, var);
+            let mut are_neighbors = lattice.is_ok_and(|lattice| {
+                lattice.points.len() == 1 && lattice.iterators.len() < 2 && lattice.iterators.iter().all(is_run)
+            });
+            body.visit_assigns(&mut |assign| {
+                let tensor = &kernel.tensors[assign.lhs.tensor];
+                let inner = tensor.format.mode_order().last().and_then(|&mode| assign.lhs.vars.get(mode));
+                let is_row = tensor.role == Role::Result && tensor.format.is_dense() && inner == Some(&var);
+                let is_once = assign.lhs.vars.iter().filter(|own| **own == var).count() == 1;
+                let is_variable = tensor.role == Role::Workspace(WorkspaceKind::Scalar);
+                are_neighbors &= is_variable || (is_row && is_once);
+            });
+            are_neighbors
+        }
     }
 }
 

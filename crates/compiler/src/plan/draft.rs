@@ -28,8 +28,8 @@ use crate::algebra::{background, fills, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
 use crate::iterate::iterators::AccessKey;
 use crate::schedule::apply_all;
-use crate::structure::followers;
 use crate::structure::mirror::{self, Mirror};
+use crate::structure::{followers, packed};
 
 /// Plans a statement.
 pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, Diagnostic> {
@@ -341,6 +341,10 @@ impl<'a> Draft<'a> {
 
     /// Finds what of the result follows from other elements, and need not be computed.
     fn follow(&mut self, is_rewritten: bool) {
+        if let Some(packing) = self.kernel.tensors[self.result].format.packing().filter(|_| !is_rewritten) {
+            self.kernel.followers = packed(packing);
+            return;
+        }
         if is_rewritten || self.kernel.updates {
             return;
         }

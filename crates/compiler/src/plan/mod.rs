@@ -25,6 +25,7 @@ mod insert;
 mod lookup;
 mod maps;
 mod order;
+mod packed;
 mod rows;
 mod skew;
 mod storage;
@@ -115,6 +116,26 @@ pub struct Request<'a> {
 /// The reason why the user's schedule cannot be carried out, with the place in its text; an internal error if the plan violates the
 /// invariants of concrete notation.
 pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
+    use packed::Sight;
+    let Some(settled) = packed::settled(program, statement, Sight::Arrays) else {
+        return plan_as_seen(program, statement, request);
+    };
+    // The dimensions of a packed result are not taken apart.
+    let is_mapped = settled.is_in_place && maps::requested(&settled.program, statement, request.schedule).is_some();
+    let sights = if is_mapped { [Sight::Whole; 2] } else { [Sight::Arrays, Sight::Levels] };
+    for sight in sights {
+        let Some(settled) = packed::settled(program, statement, sight) else { continue };
+        let plan = plan_as_seen(&settled.program, statement, request)?;
+        // Loops over parts of a dimension come to other elements, too.
+        if !settled.has_arrays || plan.kernel.provenance.relations.is_empty() {
+            return Ok(settled.planned(program, plan));
+        }
+    }
+    Err(Diagnostic::internal("a packed tensor is seen as an array against its loops"))
+}
+
+/// Plans a statement of a program whose formats say how tensors are seen.
+fn plan_as_seen(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     if let Some(plan) = written::plan(program, statement, request) {
         return plan;
     }

@@ -24,7 +24,7 @@ use super::{Conversion, Plan, Request, finish, gathers, given, insert, storage, 
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::make_explicit;
 use crate::schedule::{apply, apply_all};
-use crate::structure::followers;
+use crate::structure::{followers, packed};
 
 /// The loops of a statement, if they are written.
 pub(super) fn loops<'p>(program: &'p Program, statement: &Assignment) -> Option<&'p Kernel> {
@@ -97,7 +97,9 @@ impl Written {
         let mut vars = program.vars.clone();
         let statement = make_explicit(statement, &mut vars);
         self.notes.insert(0, "the loops are as written".to_string());
-        if !self.kernel.updates {
+        if let Some(packing) = self.kernel.tensors[self.result].format.packing() {
+            self.kernel.followers = packed(packing);
+        } else if !self.kernel.updates {
             self.kernel.followers = followers(&program.tensors, &vars, &statement);
         }
         Ok(Plan {

@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 
 use lacunar_base::Arena;
+use lacunar_formats::Packing;
 use lacunar_notation::follow::{Condition, Follower, Followers};
 use lacunar_notation::structure::bounds;
 use lacunar_notation::{AssignOp, Assignment, IndexVar, Role, Structure, Tensor, TensorId, VarId};
@@ -47,6 +48,19 @@ pub(crate) fn followers(tensors: &Arena<Tensor>, vars: &Arena<IndexVar>, stateme
     of_structure(&infer(statement, tensors, vars, &known)?)
 }
 
+/// The conditions of the elements that a packed format stores. `None` if they are not those of coordinates and sizes alone, or of several
+/// parts.
+pub(crate) fn packed(packing: Packing) -> Option<Followers> {
+    let structure = packing.structure();
+    let [unique] = structure.unique().pieces() else { return None };
+    let context = bounds(structure.space(), structure.context())?;
+    let [context] = context.pieces() else { return None };
+    let computed = conditions(structure, unique, context)?;
+    // Where sizes leave nothing, no loop would be left out.
+    let is_told = unique.gist(context).constraints().count() == computed.len();
+    is_told.then_some(Followers { computed, parts: Vec::new(), is_packed: true })
+}
+
 /// True if it is worth the time to ask: a tensor occurs several times, or something is known of one.
 fn may_follow(tensors: &Arena<Tensor>, statement: &Assignment) -> bool {
     let read: Vec<TensorId> = statement.rhs.accesses().into_iter().map(|access| access.tensor).collect();
@@ -71,7 +85,10 @@ fn of_structure(structure: &Structure) -> Option<Followers> {
         })
     });
     let parts = parts.collect::<Option<Vec<_>>>()?;
-    (!parts.is_empty() && !computed.is_empty()).then_some(Followers { computed, parts })
+    let depends_on_sizes = |condition: &Condition| condition.sizes.iter().any(|factor| *factor != 0);
+    let mut all = parts.iter().flat_map(|part| &part.conditions).chain(&computed);
+    let is_plain = !parts.is_empty() && !computed.is_empty() && !all.any(depends_on_sizes);
+    is_plain.then_some(Followers { computed, parts, is_packed: false })
 }
 
 /// The conditions of a part of a tensor's elements, besides those of all. Conditions of sizes alone say where everything is 0, and are left
@@ -80,7 +97,7 @@ fn conditions(structure: &Structure, part: &Piece, context: &Piece) -> Option<Ve
     let sizes = structure.space().params.len();
     let order = structure.order();
     let of = |constraint: Constraint| {
-        let mut factors = vec![0; order];
+        let (mut factors, mut of_dims) = (vec![0; order], vec![0; order]);
         let (mut is_of_sizes, mut fits) = (true, true);
         for (column, factor) in constraint.form.terms() {
             match column.checked_sub(sizes) {
@@ -90,16 +107,17 @@ fn conditions(structure: &Structure, part: &Piece, context: &Piece) -> Option<Ve
                     fits &= factor.abs() == 1;
                 }
                 Some(_) => fits = false,
-                None => {}
+                None if column < order => of_dims[column] = factor,
+                None => fits = false,
             }
         }
-        let has_sizes = constraint.form.terms().any(|(column, _)| column < sizes);
         let condition = Condition {
             factors,
+            sizes: of_dims,
             constant: constraint.form.offset(),
             is_equation: constraint.relation == Relation::Equal,
         };
-        match (is_of_sizes, fits && !has_sizes) {
+        match (is_of_sizes, fits) {
             (true, _) => Some(None),
             (false, true) => Some(Some(condition)),
             (false, false) => None,

@@ -56,7 +56,7 @@ pub fn settle(program: &mut Program) {
 
 /// True if there are conditions of indices in an expression: they would be of other indices in a product beside it. Those of structures come
 /// later, and are of the stored elements.
-fn has_conditions(tensors: &Arena<Tensor>, expr: &Expr) -> bool {
+pub(crate) fn has_conditions(tensors: &Arena<Tensor>, expr: &Expr) -> bool {
     let mut found = false;
     expr.visit(&mut |part| {
         found |= match &part.kind {
@@ -125,7 +125,8 @@ pub(crate) fn mirrors(tensors: &Arena<Tensor>, statement: &Assignment) -> Option
         AssignOp::Set => true,
         AssignOp::Reduce(own) => Some(own) == monoid,
     };
-    let is_array = result.format.is_dense() && is_plain(&result.format) && !result.dtype.is_storage();
+    let has_all = result.format.packing().is_none();
+    let is_array = result.format.is_dense() && has_all && is_plain(&result.format) && !result.dtype.is_storage();
     let is_same = rhs.dtype == result.dtype && !reads(tensors, &rhs, statement.lhs.tensor);
     (found.is_empty() || (is_only && op_fits && is_array && is_same)).then_some(found)
 }
@@ -167,7 +168,8 @@ fn is_full(tensor: &Tensor) -> bool {
         return true;
     }
     let is_given = matches!(tensor.role, Role::Index | Role::Input | Role::Result);
-    is_given && !tensor.is_unique && tensor.format.is_dense() && is_plain(&tensor.format)
+    let has_all = tensor.format.packing().is_none();
+    is_given && !tensor.is_unique && tensor.format.is_dense() && has_all && is_plain(&tensor.format)
 }
 
 /// True if what is stored is walked through by the tensor's own dimensions, each entry once.
@@ -233,6 +235,12 @@ fn permuted(
     vars: &impl Fn(&[VarId]) -> Option<Vec<VarId>>,
 ) -> Option<Expr> {
     if matches!(&expr.kind, ExprKind::Access(own) if own == access) {
+        return multiplied(expr, coefficient);
+    }
+    // Nothing is computed in types for storage.
+    let is_converted =
+        |inner: &Expr| inner.dtype.is_storage() && matches!(&inner.kind, ExprKind::Access(own) if own == access);
+    if matches!(&expr.kind, ExprKind::Cast(inner) if is_converted(inner)) {
         return multiplied(expr, coefficient);
     }
     if let ExprKind::Access(own) = &expr.kind {

@@ -25,7 +25,7 @@ pub(crate) mod mirror;
 mod results;
 
 pub(crate) use confine::confined;
-pub(crate) use follow::followers;
+pub(crate) use follow::{followers, packed};
 pub use infer::infer;
 pub use mirror::settle;
 pub use results::{check, results};

@@ -6,13 +6,14 @@
 //! ```
 //!
 //! On entry: a program whose statements have the types and formats of their tensors. On exit: a structure for each result of a statement
-//! that sets it, if something is known; an error for a declared one that does not follow.
+//! that sets it, if something is known; an error for a declared one that does not follow. A packed format declares one, and what is added to
+//! such a result has to have it too.
 //! Paper: Ghorbani et al. 2023, §5.1.
 
 use std::collections::BTreeMap;
 
 use lacunar_base::Diagnostic;
-use lacunar_notation::{Program, Structure, TensorId};
+use lacunar_notation::{AssignOp, Monoid, Program, Structure, TensorId};
 use lacunar_sets::{Affine, Answer, Map, MapPiece, Set, Space};
 
 use super::infer::infer;
@@ -28,21 +29,30 @@ pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
     let mut known: BTreeMap<TensorId, Structure> = BTreeMap::new();
     for (id, tensor) in program.tensors.iter() {
         let is_assigned = program.statements.iter().any(|statement| statement.lhs.tensor == id);
-        if let Some(structure) = tensor.structure.as_deref().filter(|_| !is_assigned) {
+        let is_certain = !is_assigned || tensor.format.packing().is_some();
+        if let Some(structure) = tensor.structure.as_deref().filter(|_| is_certain) {
             known.insert(id, structure.clone());
         }
     }
     let mut found = Vec::new();
     for statement in &program.statements {
         let (mut vars, target) = (program.vars.clone(), statement.lhs.tensor);
-        let explicit = make_explicit(statement, &mut vars);
+        let mut explicit = make_explicit(statement, &mut vars);
+        let is_packed = program.tensors[target].format.packing().is_some();
+        if is_packed && explicit.op == AssignOp::Reduce(Monoid::SUM) {
+            // The values before have the structure of the format, and so have sums of such.
+            explicit.op = AssignOp::Set;
+        }
         let inferred = infer(&explicit, &program.tensors, &vars, &known);
+        found.push((target, inferred.clone()));
+        if is_packed {
+            continue;
+        }
         // A later statement of a program without loops reads what the last one before has set.
-        match inferred.clone().filter(|structure| program.is_sequence() && is_of_sizes(structure)) {
+        match inferred.filter(|structure| program.is_sequence() && is_of_sizes(structure)) {
             Some(structure) => known.insert(target, structure),
             None => known.remove(&target),
         };
-        found.push((target, inferred));
     }
     found
 }

@@ -1,7 +1,7 @@
 //! The mistakes a flag's value can have, and the words for each. The codes are explained in `docs/errors.md`.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::{FormatSpec, Generator, Level, MapError, MapFault};
+use lacunar_formats::{FormatSpec, Generator, Level, MapError, MapFault, PackingFault};
 
 use crate::words;
 
@@ -14,6 +14,7 @@ pub(super) enum Error {
     FormatSizes { span: Span, word: String },
     Width { span: Span, reason: String },
     Schema { span: Span, name: String, closed: bool },
+    Packing { span: Span, structure: String, fault: PackingFault },
     Ranks { span: Span },
     Form { span: Span, separators: String, example: &'static str },
     Name { span: Span, text: String, example: &'static str },
@@ -64,6 +65,12 @@ impl Error {
             Error::Schema { span, .. } => Diagnostic::error("E0410", "the name of a schema is not closed")
                 .label(span, "opened here")
                 .hint("write the name in braces, e.g. `A:d{btree}`"),
+            Error::Packing { span, structure, fault } => {
+                let hint = FormatSpec::packing_hint(&structure, &fault);
+                Diagnostic::error("E0411", format!("{} cannot be packed", words::quoted(&structure)))
+                    .label(span, fault.to_string())
+                    .hint(hint)
+            }
             Error::Ranks { span } => {
                 Diagnostic::error("E0408", "slots of ranks are those of a level of kind `n`, and `n` keeps no others")
                     .label(span, "a term `#0~64` in another level, or a level `n` without")

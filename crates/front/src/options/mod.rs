@@ -194,6 +194,10 @@ fn format_error(value: Part<'_>, error: FormatError) -> Error {
             let end = if closed { behind.find('}').map_or(behind.len(), |end| end + 1) } else { 1.min(behind.len()) };
             Error::Schema { span: Span::new(word.start + start, word.start + start + end), name, closed }
         }
+        FormatError::Packing { structure, fault } => {
+            let start = word.text.find('(').map_or(word.start, |at| word.start + at + 1);
+            Error::Packing { span: Span::new(start, start + structure.len()), structure, fault }
+        }
         FormatError::Ranked(_) => Error::Ranks { span: value.span() },
         FormatError::Arguments(_) => Error::FormatSizes { span: word.span(), word: word.text.to_string() },
         FormatError::Unknown(_) | FormatError::Order { .. } | FormatError::Trailing(_) | FormatError::Auto(_) => {

@@ -24,6 +24,7 @@ pub(crate) enum Error {
     Parameter { span: Span, tensor: String, name: String },
     Elements { span: Span, tensor: String, what: String },
     Sizes { span: Span, tensor: String, dims: Vec<u64>, context: String },
+    Packed { span: Span, tensor: String, packed: String },
 }
 
 impl Error {
@@ -87,6 +88,11 @@ impl Error {
                 Diagnostic::error("E1511", format!("the structure of `{tensor}` does not fit its elements"))
                     .label(span, what)
                     .hint("leave the structure away, or declare other elements")
+            }
+            Error::Packed { span, tensor, packed } => {
+                Diagnostic::error("E1513", format!("`{tensor}` is declared to have a structure, and is packed by another"))
+                    .label(span, format!("its format is packed({packed})"))
+                    .hint("leave one of the two away: a packed format declares its structure")
             }
             Error::Sizes { span, tensor, dims, context } => {
                 let sizes: Vec<String> = dims.iter().map(u64::to_string).collect();

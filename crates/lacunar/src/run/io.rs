@@ -10,7 +10,7 @@ use lacunar_runtime::{Buffer, Tensor};
 use super::Runner;
 use crate::bind::{Slot, check_tensor};
 use crate::error::Error;
-use crate::structure::as_given;
+use crate::givens::as_given;
 
 impl Runner<'_, '_> {
     /// Prints a tensor with its name, on a line.

@@ -178,8 +178,9 @@ impl<T: Element> Tensor<T> {
     {
         let before = self.get(coordinates).unwrap_or(self.fill());
         let sum = T::from_number(before.number().plus(value.number()));
-        // Below levels that share positions, another element may have the same one.
-        match self.inner.position_of(coordinates).filter(|_| !self.format().shares_positions()) {
+        // Below levels that share positions, another element may have the same one; of packed tensors, others follow from it.
+        let is_own = !self.format().shares_positions() && self.format().packing().is_none();
+        match self.inner.position_of(coordinates).filter(|_| is_own) {
             Some(position) => self.values_mut()?[position] = sum,
             None => drop(self.insert(coordinates, sum)?),
         }

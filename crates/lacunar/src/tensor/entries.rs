@@ -93,9 +93,13 @@ impl<T: Element> Tensor<T> {
         (inside && coordinates.len() == self.order()).then(|| self.get_stored(coordinates).unwrap_or(self.fill()))
     }
 
-    /// The value of the entry at coordinates; `None` if there is none. A format such as `csr` takes a search by halving in
+    /// The value of the entry at coordinates; `None` if there is none. Of a packed tensor, an element that is not 0 is an entry, stored or not. A format such as `csr` takes a search by halving in
     /// the row, `coo` one in each column of coordinates.
     pub fn get_stored(&self, coordinates: &[u64]) -> Option<T> {
+        if self.inner.format().packing().is_some() {
+            let element = self.inner.element(coordinates);
+            return (!element.is_zero()).then(|| lacunar_runtime::element_of(element));
+        }
         self.inner.position_of(coordinates).and_then(|position| self.values().get(position).copied())
     }
 }

@@ -5,7 +5,7 @@
 //! become compressed ones, and the coordinates of two maps are related by the tensor's own.
 //!
 //! ```text
-//! [Decision::reach]        the fill value, then
+//! [Decision::reach]        packed formats and the fill value, then
 //! [Decision::convert]      ranks, then
 //! [Decision::unranked]     slots and other levels than plain ones, then
 //! [Decision::leave_plain]  maps and levels of the target, by way of
@@ -14,11 +14,11 @@
 //!
 //! On exit the facts are those of the wanted format.
 
-use lacunar_formats::{Format, Map, Ranked};
+use lacunar_formats::{Format, Map, Packing, Ranked};
 
 use super::{Facts, Leg, Sorting, Stored};
 use crate::error::StorageError;
-use crate::fits::{by_rows, has_slots, level_sizes, plain_format, widen};
+use crate::fits::{by_rows, has_slots, level_sizes, plain_format, positions, widen};
 use crate::insert;
 use crate::keys::Layout;
 use crate::placed::{self, Placing};
@@ -43,6 +43,20 @@ struct Decision {
 
 impl Decision {
     fn reach(&mut self, goal: &Format) -> Result<(), StorageError> {
+        if self.facts.is(goal) {
+            return Ok(());
+        }
+        if let Some(packing) = self.facts.format().and_then(Format::packing) {
+            self.unpack(packing)?;
+        }
+        if goal.packing().is_some() {
+            if self.facts.stored == Stored::List {
+                self.pack(&plain_format(&self.facts.dims, self.facts.entries));
+            }
+            self.legs.push(Leg::Keep { format: goal.clone() });
+            self.facts.store(goal);
+            return Ok(());
+        }
         let masked = self.mask(goal)?;
         match self.facts.stored {
             Stored::List => self.pack_any(goal)?,
@@ -51,6 +65,19 @@ impl Decision {
         if masked {
             self.legs.push(Leg::Mask);
         }
+        Ok(())
+    }
+
+    /// Puts what follows from the elements of a packed tensor beside them.
+    fn unpack(&mut self, packing: Packing) -> Result<(), StorageError> {
+        let Some(format) = self.facts.format().map(Format::unpacked) else { return Ok(()) };
+        let order = format.order();
+        let format = if packing.structure().is_without_redundancy() { format } else { Format::dense(order) };
+        if format.is_dense() {
+            self.facts.entries = positions(1, &self.facts.dims)?;
+        }
+        self.legs.push(Leg::Unpack { format: format.clone() });
+        self.facts.store(&format);
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use crate::coo::{self, Coo};
 use crate::error::StorageError;
 use crate::fill::{mask, mask_list};
 use crate::tensor::Tensor;
-use crate::{dense, insert, outside, pack, placed, ranking, remap, reorder, transpose};
+use crate::{dense, insert, outside, pack, placed, ranking, remap, reorder, structure, transpose};
 
 /// The entries between two legs.
 enum Held<'a> {
@@ -107,6 +107,8 @@ fn go<'a>(held: Held<'a>, leg: &Leg, fill: Scalar, rows: &mut Rows) -> Result<He
             let ranking = rows.ranking.take().ok_or(StorageError::Astray)?;
             ranking::keep(held.into_tensor()?, &ranking, format)?
         }
+        Leg::Unpack { .. } => structure::whole(held.tensor()?)?,
+        Leg::Keep { format } => structure::keep(held.tensor()?, format, false)?,
         Leg::Insert { format } => insert::pack(held.into_list()?, format)?,
         Leg::PackDense { format } => dense::pack(held.into_list()?, format)?,
         Leg::Pack { format, sorting } => pack::pack(held.into_list()?, format, *sorting)?,

@@ -185,6 +185,10 @@ pub(crate) enum Leg {
     StoreList { format: Format },
     /// Puts the entries of a list into a level that takes them in any order ([`crate::insert`]).
     Insert { format: Format },
+    /// Puts what follows from the elements of a packed tensor beside them ([`crate::structure`]).
+    Unpack { format: Format },
+    /// Compares all elements with the structure of a packed format, and keeps those that are unique ([`crate::structure`]).
+    Keep { format: Format },
     /// Adds every value of a list at its place among all ([`crate::dense`]).
     PackDense { format: Format },
     /// Sorts a list, unless it is sorted, and adds up repeated coordinates ([`crate::pack`]).

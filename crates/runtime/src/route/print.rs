@@ -59,6 +59,8 @@ impl Leg {
             Leg::Reorder { .. } => "reorder",
             Leg::KeepRanking { .. } => "keep",
             Leg::Insert { .. } => "insert",
+            Leg::Unpack { .. } => "unpack",
+            Leg::Keep { .. } => "unique",
             Leg::PackDense { .. } | Leg::Pack { .. } => "pack",
         }
     }
@@ -75,6 +77,8 @@ impl Leg {
             | Leg::Spread { format }
             | Leg::KeepRanking { format }
             | Leg::Insert { format }
+            | Leg::Unpack { format }
+            | Leg::Keep { format }
             | Leg::PackDense { format }
             | Leg::Pack { format, .. } => format.clone(),
             Leg::SortStored { format, .. } => format.stored().plain(),
@@ -136,6 +140,11 @@ impl fmt::Display for Told<'_> {
             Leg::Reorder { ranked: false } => write!(f, "put rows back in their own order"),
             Leg::KeepRanking { .. } => write!(f, "keep the order of rows beside the slots"),
             Leg::StoreList { .. } => write!(f, "list the coordinates that levels store"),
+            Leg::Unpack { format } if format.is_dense() => {
+                write!(f, "put beside every element what follows from it")
+            }
+            Leg::Unpack { .. } => write!(f, "take the levels as they are"),
+            Leg::Keep { .. } => write!(f, "compare all elements with the structure, and keep those that are unique"),
             Leg::Insert { .. } => write!(f, "insert entries in the order of the list"),
             Leg::PackDense { .. } => write!(f, "add every value in its place"),
             Leg::Pack { format, sorting } => match sorting {

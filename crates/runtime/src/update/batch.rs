@@ -191,6 +191,9 @@ impl Tensor {
         }
         let count = u32::try_from(batch.len()).map_err(|_| StorageError::overflow("the number of changes"))?;
         (0..count).try_for_each(|number| self.check_entry(batch.at(number), T::DTYPE))?;
+        if self.format().packing().is_some() {
+            return self.update_packed(batch);
+        }
         let fill = element_of::<T>(self.fill());
         let few = batch.len() as u64 <= (self.nnz() / PART).max(FEW);
         if few && is_updated_in_place(self.format()) {
@@ -202,6 +205,38 @@ impl Tensor {
         }
         let natural: Vec<usize> = (0..self.order()).collect();
         self.update_anew(batch, &batch.taken_together(&natural, self.dims(), fill))
+    }
+
+    /// The same of a packed tensor, whose places stay.
+    fn update_packed<T: Element>(&mut self, batch: &Batch<T>) -> Result<Updated, StorageError> {
+        let (mut updated, mut done) = (Updated::default(), Vec::new());
+        for (number, change) in (0..).zip(&batch.changes) {
+            let at = batch.at(number);
+            let wanted = match (*change, self.get_packed::<T>(at)) {
+                (Change::Remove, _) => Ok(T::default()),
+                (Change::Set(value), _) => Ok(value),
+                (Change::Add(value), before) => before.map(|before| sum(before.unwrap_or_default(), value)),
+            };
+            match wanted.and_then(|value| self.set_packed(at, value)) {
+                Ok(before) => {
+                    let count = match (before, change) {
+                        (None, Change::Remove) => None,
+                        (Some(_), Change::Remove) => Some(&mut updated.removed),
+                        (None, _) => Some(&mut updated.inserted),
+                        (Some(_), _) => Some(&mut updated.changed),
+                    };
+                    count.into_iter().for_each(|count| *count += 1);
+                    done.push((number, before));
+                }
+                Err(error) => {
+                    for (number, before) in done.into_iter().rev() {
+                        self.set_packed(batch.at(number), before.unwrap_or_default())?;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(updated)
     }
 
     /// The same one after the other; `None` if the tensor has to be made anew, and is as it was.

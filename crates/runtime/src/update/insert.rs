@@ -41,6 +41,9 @@ impl Tensor {
     /// ```
     pub fn insert<T: Element>(&mut self, coordinates: &[u64], value: T) -> Result<Option<T>, StorageError> {
         self.check_entry(coordinates, T::DTYPE)?;
+        if self.format().packing().is_some() {
+            return self.set_packed(coordinates, value);
+        }
         match self.insert_in_place(coordinates, value)? {
             Some(before) => Ok(before),
             None => self.insert_anew(coordinates, value),

@@ -7,6 +7,7 @@
 //! dims.rs        dimensions that grow
 //! entries.rs     a batch of entries as a file has them
 //! compact.rs     nodes in the order of coordinates, without unused ones
+//! packed.rs      elements from which others follow
 //! snapshot.rs    a tensor as it is now, whatever is changed later
 //! ```
 //!
@@ -17,6 +18,7 @@ mod compact;
 mod dims;
 mod entries;
 mod insert;
+mod packed;
 mod remove;
 mod snapshot;
 

@@ -32,6 +32,9 @@ impl Tensor {
     /// ```
     pub fn remove<T: Element>(&mut self, coordinates: &[u64]) -> Result<Option<T>, StorageError> {
         self.check_entry(coordinates, T::DTYPE)?;
+        if self.format().packing().is_some() {
+            return self.set_packed(coordinates, T::default());
+        }
         match self.remove_in_place(coordinates)? {
             Some(before) => Ok(before),
             None => self.remove_anew(coordinates),

@@ -15,6 +15,7 @@ mod storage_import;
 mod storage_mapped;
 mod storage_nodes;
 mod storage_outside;
+mod storage_packed;
 mod storage_roundtrip;
 mod storage_spread;
 mod storage_walk;

@@ -7,7 +7,9 @@
 use std::ops::Range;
 
 use lacunar_formats::{DType, Kind};
-use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Function, LoopKind, Reduction, Stmt, UnaryOp, VarId, loops};
+use lacunar_imp::{
+    ArrayRole, BinaryOp, Block, Expr, ExprId, Function, LoopKind, Reduction, Stmt, UnaryOp, VarId, loops,
+};
 
 use super::words::tested_word;
 
@@ -31,6 +33,10 @@ pub(super) struct Known {
     pub(super) inner: Vec<bool>,
     /// By variable: its value, if the body defines it once and for all.
     values: Vec<Option<ExprId>>,
+    /// By variable: true if it is an element of an input at one index, which all lanes load together.
+    shared: Vec<bool>,
+    /// In how many branches the statement is that is looked at.
+    depth: usize,
     /// The width of the vectors, if they begin at multiples of it.
     pub(super) aligned: Option<u32>,
     /// True in the version of the loop whose stores go past the caches.
@@ -52,6 +58,8 @@ impl Known {
             tests_words: false,
             inner,
             values: vec![None; function.vars.len()],
+            shared: vec![false; function.vars.len()],
+            depth: 0,
             aligned: None,
             streams: false,
         };
@@ -71,9 +79,12 @@ impl Known {
                 ours && self.simple(function, value)
             }
             Stmt::Load { var, array, index } => {
+                let stride = self.stride(function, index);
+                let is_input = function.arrays[array].role == ArrayRole::Input;
                 self.inner[var.index()] = true;
+                self.shared[var.index()] = stride == Some(0) && is_input && self.depth == 0;
                 self.widest = self.widest.max(function.arrays[array].elem.arithmetic().size());
-                self.gathers |= self.stride(function, index).is_none_or(|stride| !matches!(stride, 0 | 1));
+                self.gathers |= stride.is_none_or(|stride| !matches!(stride, 0 | 1));
                 !function.arrays[array].elem.is_complex() && self.simple(function, index)
             }
             Stmt::Store { array, index, value, reduce, .. } => {
@@ -87,7 +98,11 @@ impl Known {
             Stmt::If { cond, ref then, ref otherwise } => {
                 self.branches |= self.varies(function, cond);
                 self.tests_words |= tested_word(function, self, cond).is_some();
-                self.simple(function, cond) && self.admits(function, then) && self.admits(function, otherwise)
+                self.depth += 1;
+                let admits =
+                    self.simple(function, cond) && self.admits(function, then) && self.admits(function, otherwise);
+                self.depth -= 1;
+                admits
             }
             Stmt::For { begin, end, kind: LoopKind::Serial | LoopKind::Unrolled(_), ref body, .. } => {
                 // Outside of the body nobody reads a counter that stays the same in all lanes.
@@ -97,6 +112,11 @@ impl Known {
             Stmt::Comment(_) | Stmt::Prefetch { .. } => true,
             _ => false,
         })
+    }
+
+    /// True if a variable is an element of an input at one index, which all lanes load together.
+    pub(super) fn is_shared(&self, var: VarId) -> bool {
+        self.shared[var.index()]
     }
 
     /// True if an expression can differ between iterations.
@@ -114,6 +134,7 @@ impl Known {
     pub(super) fn stride(&self, function: &Function, expr: ExprId) -> Option<i64> {
         match function.exprs[expr] {
             Expr::Var(var) if var == self.counter => Some(1),
+            Expr::Var(var) if self.shared[var.index()] => Some(0),
             Expr::Var(var) if self.inner[var.index()] => self.stride(function, self.values[var.index()]?),
             Expr::Binary(BinaryOp::Add, a, b) => self.stride(function, a)?.checked_add(self.stride(function, b)?),
             Expr::Binary(BinaryOp::Sub, a, b) => self.stride(function, a)?.checked_sub(self.stride(function, b)?),

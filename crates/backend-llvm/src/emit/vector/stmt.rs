@@ -53,6 +53,10 @@ impl<'ctx> Emitter<'ctx, '_> {
             },
             Stmt::Load { var, array, index } => {
                 let value = self.load_lanes(state, array, index)?;
+                if let (Lanes::Uniform(value), true) = (value, state.known.is_shared(var)) {
+                    // Indices may be made of it.
+                    self.frame.places[var.index()] = Some(Place::Value(value));
+                }
                 let is_input = self.source.arrays[array].role == ArrayRole::Input;
                 if is_input && !state.branched && state.known.stride(self.source, index) == Some(1) {
                     state.loads.push((var, array, index));

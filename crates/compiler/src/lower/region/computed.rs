@@ -1,23 +1,25 @@
-//! Elements of a result that follow from others: loops leave them out.
+//! Elements of a result that follow from others, or have no place in its format: loops leave them out.
 //!
 //! ```text
 //! C(i,j) = X(t,i) * X(t,j), i before j       j in i .. n
 //! the same, j in strips of 32                j0 in i / 32 .. ceil(n / 32), whole strips
 //! ```
 //!
-//! The variable of a condition that is bound last is confined by it. Strips stay whole: the elements that they have too many are right.
+//! The variable of a condition that is bound last is confined by it. Strips stay whole: the elements that they have too many are right. Where a
+//! packed result has no place for these, the conditions that no loop has made sure of are asked before a value is stored ([`guard`]).
 //!
 //! On entry: a kernel with [followers](lacunar_notation::follow). On exit: loops come to every element that is to be computed.
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::BinaryOp;
+use lacunar_imp::{BinaryOp, CompareOp, ExprId};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::follow::Condition;
 use lacunar_notation::provenance::Relation;
 
 use super::Restriction;
-use crate::iterate::iterators::result_of;
+use crate::iterate::iterators::{AccessKey, Iterator, Mode, result_of};
+use crate::iterate::lattice::Lattice;
 use crate::lower::Lowerer;
 use crate::lower::derive::coordinate;
 use crate::lower::scope::{Fact, Interval, Scope};
@@ -27,16 +29,23 @@ use crate::lower::sizes::{ceil_div, constant};
 pub(in crate::lower) struct Computed;
 
 impl Restriction for Computed {
-    fn confine(&self, cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Result<(), Diagnostic> {
-        if !cx.kernel.provenance.is_plain(var) {
+    fn confine(
+        &self,
+        cx: &mut Lowerer<'_>,
+        var: VarId,
+        lattice: &Lattice,
+        scope: &mut Scope,
+    ) -> Result<(), Diagnostic> {
+        if !cx.kernel.provenance.is_plain(var) || !is_in_order(cx.kernel, lattice) {
             return Ok(());
         }
         let whole = (cx.b.int(0), cx.size(var));
         let within = scope.region(var).unwrap_or(whole);
-        if let Some((low, high)) = interval(cx, var, within, scope)? {
+        if let Some(((low, high), held)) = interval(cx, var, within, scope)? {
             let name = cx.var_name(var);
             let region = (cx.b.define(&format!("{name}_low"), low), cx.b.define(&format!("{name}_high"), high));
             scope.know(Fact::Region(var, region));
+            held.into_iter().for_each(|number| scope.know(Fact::Computed(number)));
         }
         Ok(())
     }
@@ -46,6 +55,64 @@ impl Restriction for Computed {
         let dim = result.vars.iter().position(|own| *own == var);
         dim.is_some_and(|dim| followers.computed.iter().any(|condition| condition.factors[dim] != 0))
     }
+
+    /// A packed result has no places for what is left out.
+    fn leaves_places_out(&self, kernel: &Kernel, var: VarId) -> bool {
+        !kernel.followers.as_ref().is_some_and(|followers| followers.is_packed) && self.leaves_out(kernel, var)
+    }
+}
+
+/// True if what a loop merges can be confined: searches take coordinates in order.
+fn is_in_order(kernel: &Kernel, lattice: &Lattice) -> bool {
+    let in_order = |it: &Iterator| {
+        let tensor = &kernel.tensors[it.access.tensor];
+        tensor.format.levels()[it.level].properties().ordered && !tensor.role.is_listed()
+    };
+    lattice.iterators.iter().filter(|it| it.mode == Mode::Coiterate).all(in_order)
+}
+
+/// The condition that the current element of a packed result has a place in it, as far as loops do not make sure of it.
+///
+/// # Errors
+/// A coordinate of the element has no value.
+pub(in crate::lower) fn guard(
+    cx: &mut Lowerer<'_>,
+    key: &AccessKey,
+    scope: &Scope,
+) -> Result<Option<ExprId>, Diagnostic> {
+    let kernel = cx.kernel;
+    let Some(followers) = kernel.followers.as_ref().filter(|followers| followers.is_packed) else { return Ok(None) };
+    let is_held = |number: usize| scope.facts().any(|fact| matches!(fact, Fact::Computed(own) if *own == number));
+    let left = followers.computed.iter().enumerate().filter(|(number, _)| !is_held(*number));
+    let left: Vec<&Condition> = left.map(|(_, condition)| condition).collect();
+    if left.is_empty() || result_of(kernel).is_none_or(|result| result.tensor != key.tensor) {
+        return Ok(None);
+    }
+    let mut values = Vec::new();
+    for (dim, var) in key.vars.iter().enumerate() {
+        let is_needed = left.iter().any(|condition| condition.factors[dim] != 0);
+        values.push(if is_needed { Some(coordinate(cx, *var, scope)?) } else { None });
+    }
+    let sizes: Vec<ExprId> = key.vars.iter().map(|var| cx.size(*var)).collect();
+    let mut holds = None;
+    for condition in left {
+        let own = holds_at(cx, condition, None, (&values, &sizes));
+        holds = Some(holds.map_or(own, |all| cx.b.and(all, own)));
+    }
+    Ok(holds)
+}
+
+/// The condition that an element is one of those of a condition; without one of its coordinates, which the condition is not of.
+pub(in crate::lower) fn holds_at(
+    cx: &mut Lowerer<'_>,
+    condition: &Condition,
+    without: Option<usize>,
+    at: (&[Option<ExprId>], &[ExprId]),
+) -> ExprId {
+    let zero = cx.b.int(0);
+    let sum = sum(cx, condition, without, at);
+    let op = if condition.is_equation { CompareOp::Eq } else { CompareOp::Ge };
+    cx.b.compare(op, sum, zero)
 }
 
 /// The numbers of strips, within an interval of them, that have elements to be computed, if a variable counts strips of another.
@@ -62,7 +129,7 @@ pub(in crate::lower) fn strips(
         return Ok((low, high));
     }
     let whole = (cx.b.int(0), cx.size(parent));
-    let Some((first, behind)) = interval(cx, parent, whole, scope)? else { return Ok((low, high)) };
+    let Some(((first, behind), _)) = interval(cx, parent, whole, scope)? else { return Ok((low, high)) };
     let size = constant(&mut cx.b, size);
     let first = cx.b.binary(BinaryOp::Div, first, size);
     let behind = ceil_div(&mut cx.b, behind, size);
@@ -71,8 +138,14 @@ pub(in crate::lower) fn strips(
     Ok((cx.b.define("first_strip", low), cx.b.define("end_strip", high)))
 }
 
-/// The values of a variable, within others, of elements that are to be computed; `None` if nothing confines them here.
-fn interval(cx: &mut Lowerer<'_>, var: VarId, within: Interval, scope: &Scope) -> Result<Option<Interval>, Diagnostic> {
+/// The values of a variable, within others, of elements that are to be computed, and the numbers of the conditions that hold there then; `None`
+/// if nothing confines them here.
+fn interval(
+    cx: &mut Lowerer<'_>,
+    var: VarId,
+    within: Interval,
+    scope: &Scope,
+) -> Result<Option<(Interval, Vec<usize>)>, Diagnostic> {
     let (kernel, bound) = (cx.kernel, scope.bound());
     let Some((followers, result)) = kernel.followers.as_ref().zip(result_of(kernel)) else { return Ok(None) };
     let Some(own) = result.vars.iter().position(|other| *other == var) else { return Ok(None) };
@@ -82,24 +155,27 @@ fn interval(cx: &mut Lowerer<'_>, var: VarId, within: Interval, scope: &Scope) -
         condition.factors[own] != 0 && is_known
     };
     let mut values = Vec::new();
-    let conditions: Vec<&Condition> = followers.computed.iter().filter(is_last).collect();
+    let last = followers.computed.iter().enumerate().filter(|(_, condition)| is_last(condition));
+    let (held, conditions): (Vec<usize>, Vec<&Condition>) = last.unzip();
     for (dim, other) in result.vars.iter().enumerate() {
         let is_needed = dim != own && conditions.iter().any(|condition| condition.factors[dim] != 0);
         values.push(if is_needed { Some(coordinate(cx, *other, scope)?) } else { None });
     }
-    Ok((!conditions.is_empty()).then(|| narrowed(cx, &conditions, (own, &values), within)))
+    let sizes: Vec<ExprId> = result.vars.iter().map(|var| cx.size(*var)).collect();
+    Ok((!conditions.is_empty()).then(|| (narrowed(cx, &conditions, own, (&values, &sizes), within), held)))
 }
 
 /// The part of an interval of one coordinate in which conditions hold, where the others have values that they are of.
 pub(in crate::lower) fn narrowed(
     cx: &mut Lowerer<'_>,
     conditions: &[&Condition],
-    (own, values): (usize, &[Option<lacunar_imp::ExprId>]),
+    own: usize,
+    at: (&[Option<ExprId>], &[ExprId]),
     (mut low, mut high): Interval,
 ) -> Interval {
     let (zero, one) = (cx.b.int(0), cx.b.int(1));
     for condition in conditions {
-        let rest = sum(cx, condition, own, values);
+        let rest = sum(cx, condition, Some(own), at);
         let is_least = condition.factors[own] > 0;
         if is_least || condition.is_equation {
             let least = if is_least { cx.b.sub(zero, rest) } else { rest };
@@ -115,15 +191,20 @@ pub(in crate::lower) fn narrowed(
     (cx.b.binary(BinaryOp::Min, low, high), high)
 }
 
-/// The sum of a condition without one coordinate.
-pub(in crate::lower) fn sum(
+/// The sum of a condition, perhaps without one coordinate, of coordinates and sizes by dimension.
+fn sum(
     cx: &mut Lowerer<'_>,
     condition: &Condition,
-    without: usize,
-    values: &[Option<lacunar_imp::ExprId>],
-) -> lacunar_imp::ExprId {
+    without: Option<usize>,
+    (values, sizes): (&[Option<ExprId>], &[ExprId]),
+) -> ExprId {
     let mut sum = cx.b.int(condition.constant);
-    for (dim, value) in values.iter().enumerate().filter(|(dim, _)| *dim != without) {
+    for (size, factor) in sizes.iter().zip(&condition.sizes).filter(|(_, factor)| **factor != 0) {
+        let factor = cx.b.int(*factor);
+        let term = cx.b.mul(*size, factor);
+        sum = cx.b.add(sum, term);
+    }
+    for (dim, value) in values.iter().enumerate().filter(|(dim, _)| Some(*dim) != without) {
         if let Some(value) = value {
             sum = match condition.factors[dim] {
                 0 => sum,

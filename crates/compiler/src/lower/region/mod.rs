@@ -38,10 +38,16 @@ pub(super) trait Restriction: Sync {
     ///
     /// # Errors
     /// A variable that the region depends on has no value.
-    fn confine(&self, cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Result<(), Diagnostic>;
+    fn confine(&self, cx: &mut Lowerer<'_>, var: VarId, lattice: &Lattice, scope: &mut Scope)
+    -> Result<(), Diagnostic>;
 
     /// True if loops over a variable leave out coordinates of its dimension, so that they do not cover it.
     fn leaves_out(&self, kernel: &Kernel, var: VarId) -> bool;
+
+    /// True if some of what they leave out has a place in the result.
+    fn leaves_places_out(&self, kernel: &Kernel, var: VarId) -> bool {
+        self.leaves_out(kernel, var)
+    }
 }
 
 /// All that confines variables.
@@ -51,7 +57,7 @@ const RESTRICTIONS: [&dyn Restriction; 2] = [&recovered::InsideDimension, &compu
 pub(super) fn confine(cx: &mut Lowerer<'_>, var: VarId, lattice: &Lattice, scope: &Scope) -> Result<Scope, Diagnostic> {
     let mut scope = scope.clone();
     for restriction in RESTRICTIONS {
-        restriction.confine(cx, var, &mut scope)?;
+        restriction.confine(cx, var, lattice, &mut scope)?;
     }
     let confining: Vec<&Iterator> =
         lattice.confining.iter().filter(|iterator| !is_everywhere(cx.kernel, iterator)).collect();
@@ -93,6 +99,11 @@ fn interval(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Result<
 /// True if loops over a variable leave out coordinates of its dimension.
 pub(super) fn leaves_out(kernel: &Kernel, var: VarId) -> bool {
     RESTRICTIONS.iter().any(|restriction| restriction.leaves_out(kernel, var))
+}
+
+/// True if loops over a variable leave out coordinates of its dimension at which the result has places.
+pub(super) fn leaves_places_out(kernel: &Kernel, var: VarId) -> bool {
+    RESTRICTIONS.iter().any(|restriction| restriction.leaves_places_out(kernel, var))
 }
 
 /// Confines a variable to an interval of its values, within its earlier region.

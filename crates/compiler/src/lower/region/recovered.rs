@@ -19,6 +19,7 @@ use lacunar_notation::stored::{Recovered, StoredSize};
 use lacunar_notation::{TensorId, VarId};
 
 use super::Restriction;
+use crate::iterate::lattice::Lattice;
 use crate::lower::derive::coordinate;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sizes::ceil_div;
@@ -75,7 +76,13 @@ pub(in crate::lower) struct WholeBlock {
 pub(in crate::lower) struct InsideDimension;
 
 impl Restriction for InsideDimension {
-    fn confine(&self, cx: &mut Lowerer<'_>, var: VarId, scope: &mut Scope) -> Result<(), Diagnostic> {
+    fn confine(
+        &self,
+        cx: &mut Lowerer<'_>,
+        var: VarId,
+        _lattice: &Lattice,
+        scope: &mut Scope,
+    ) -> Result<(), Diagnostic> {
         let kernel = cx.kernel;
         for recovered in kernel.stored.recovered_from(var) {
             if is_last_of(kernel, recovered, var, &scope.bound())

@@ -29,7 +29,7 @@ use crate::iterate::iterators::{AccessKey, level_var};
 use crate::lower::derive::{position, value_position};
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::sizes::product;
-use crate::lower::storage::{extent, is_inside_dimension, values};
+use crate::lower::storage::{count_values, extent, is_inside_dimension, values};
 use crate::lower::units::pieces::in_pieces;
 use crate::lower::{Lowerer, MutableVar};
 
@@ -87,6 +87,7 @@ pub(super) fn assigned(cx: &Lowerer<'_>, tensor: TensorId) -> Option<AccessKey> 
 /// The number of elements of a tensor that is not sparse under one position of its level `depth - 1`; all, if `depth` is 0.
 pub(super) fn block_below(cx: &mut Lowerer<'_>, tensor: TensorId, depth: usize, scope: &Scope) -> ExprId {
     match assigned(cx, tensor) {
+        Some(key) if depth == 0 => count_values(cx, &key, scope),
         Some(key) => extent(cx, &key, depth, key.vars.len(), scope),
         None => cx.b.int(1),
     }
@@ -99,7 +100,8 @@ fn levels_known(cx: &Lowerer<'_>, tensor: TensorId, scope: &Scope) -> usize {
     let Some(key) = assigned(cx, tensor).filter(|_| is_result) else { return 0 };
     let is_known = |level: &usize| scope.value(level_var(cx.kernel, &key, *level)).is_some();
     let depth = (0..key.vars.len()).take_while(is_known).count();
-    if (0..=depth).any(|level| is_inside_dimension(cx, &key, level)) { 0 } else { depth }
+    let is_packed = cx.kernel.tensors[tensor].format.packing().is_some();
+    if is_packed || (0..=depth).any(|level| is_inside_dimension(cx, &key, level)) { 0 } else { depth }
 }
 
 /// The part of a tensor that chunks add to: all of it, or the block under the coordinates that it has here.

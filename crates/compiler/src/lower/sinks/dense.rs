@@ -28,7 +28,7 @@ use crate::lower::region::leaves_out;
 use crate::lower::region::recovered::{has_outside_places, is_confined};
 use crate::lower::scope::Scope;
 use crate::lower::sizes::constant;
-use crate::lower::storage::{code, extent, is_inside_dimension};
+use crate::lower::storage::{code, count_values, extent, is_inside_dimension};
 
 /// A dense result.
 #[derive(Debug)]
@@ -78,7 +78,8 @@ fn clearing(cx: &Lowerer<'_>, access: &AccessKey) -> Clearing {
     let (mut depth, mut strip, mut bound) = (0, None, Vec::new());
     // Where values go to other places than those that the loops walk through, all of it is cleared first.
     let mut stmt = &kernel.stmt;
-    if !is_written_by_one(kernel, access) {
+    // The values of a packed result under one coordinate are not as many as under another.
+    if !is_written_by_one(kernel, access) || kernel.tensors[access.tensor].format.packing().is_some() {
         return Clearing::Inside(0);
     }
     while let Stmt::Forall(leaf, body) = stmt {
@@ -139,7 +140,10 @@ impl Dense {
         }
         let Some(values) = code(cx, self.access.tensor, scope).values else { return Ok(()) };
         let first = position(cx, &self.access, scope.depth.checked_sub(1), scope)?.first();
-        let block = extent(cx, &self.access, scope.depth, self.access.vars.len(), scope);
+        let block = match scope.depth {
+            0 => count_values(cx, &self.access, scope),
+            depth => extent(cx, &self.access, depth, self.access.vars.len(), scope),
+        };
         clear_block(cx, self.access.tensor, values, first, block);
         Ok(())
     }

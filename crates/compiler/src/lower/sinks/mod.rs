@@ -34,6 +34,7 @@ use lacunar_imp::{ArrayId, ExprId};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{AssignOp, VarId};
 
+use super::region::computed::guard;
 use super::scope::Scope;
 use super::{Lowerer, MutableVar, Written};
 use crate::iterate::iterators::{AccessKey, result_of};
@@ -187,7 +188,8 @@ pub(super) fn add(cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> R
     while let (AssignOp::Set, Some(hidden)) = (addition.op, sink.hidden()) {
         sink = hidden.clone();
     }
-    sink.add(cx, addition, scope)
+    let has_place = guard(cx, &addition.key, scope)?;
+    cx.when_some(has_place, |cx| sink.add(cx, addition, scope))
 }
 
 /// Makes the result ready: the scope in which it is written.

@@ -32,6 +32,10 @@ pub(super) fn choose(program: &mut Program, names: &Names, declarations: &Declar
                     FormatMistake::AutoFormat { name: tensor.name.clone(), span: tensor.span, format, result }.into(),
                 );
             }
+            Some(Err(FormatError::Packing { structure, fault })) => {
+                let (name, span) = (tensor.name.clone(), tensor.span);
+                errors.push(FormatMistake::Packing { name, span, structure, fault }.into());
+            }
             Some(Err(error)) => errors.push(wrong_order(&tensor.name, tensor.span, order, &error)),
             None if names.tensors.get_index(id.index()).is_some_and(|(_, entry)| entry.is_open()) && order >= 2 => {
                 tensor.format = if order == 2 { Format::csr() } else { Format::csf(order) };

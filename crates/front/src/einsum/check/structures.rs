@@ -1,7 +1,7 @@
 //! Step 4: the structures that are declared of tensors, which are resolved for their orders.
 //!
 //! On entry: tensors with types, fill values and formats. On exit: each with its structure, whose parameters are the sizes of its
-//! dimensions alone; names besides have got the numbers that are declared as sizes.
+//! dimensions alone; names besides have got the numbers that are declared as sizes. A packed format declares its structure.
 
 use lacunar_formats::{DType, Kind};
 use lacunar_notation::{Program, Role, Structure, Tensor};
@@ -27,6 +27,27 @@ pub(super) fn declare(program: &mut Program, declarations: &Declarations, errors
             Err(error) => errors.push(error.into()),
         }
     }
+    let packed: Vec<_> =
+        program.tensors.iter().filter(|(_, tensor)| tensor.format.packing().is_some()).map(|(id, _)| id).collect();
+    for id in packed {
+        let tensor = &program.tensors[id];
+        let Some(packing) = tensor.format.packing() else { continue };
+        let declared = tensor.structure.as_deref();
+        if declared.is_some_and(|declared| !declared.equals(packing.structure()).is_yes()) {
+            let (span, tensor) = (tensor.span, tensor.name.clone());
+            errors.push(StructureMistake::Packed { span, tensor, packed: packing.to_string() }.into());
+            continue;
+        }
+        match fitting(tensor, packing.structure().clone()) {
+            Ok(structure) => {
+                let tensor = &mut program.tensors[id];
+                // The format says how it is stored, and a tensor in it is the whole one.
+                tensor.is_unique = false;
+                tensor.structure = Some(Box::new(structure));
+            }
+            Err(error) => errors.push(error.into()),
+        }
+    }
 }
 
 /// The structure of a tensor.
@@ -41,6 +62,12 @@ fn resolved(tensor: &Tensor, spec: &StructureSpec, declarations: &Declarations) 
         }
     }
     let structure = structure.with_parameters(&numbers).ok_or(StructureMistake::TooHard { span })?;
+    fitting(tensor, structure)
+}
+
+/// A structure, if it fits the elements and the sizes of a tensor.
+fn fitting(tensor: &Tensor, structure: Structure) -> Result<Structure, StructureMistake> {
+    let (name, span) = (tensor.name.clone(), tensor.span);
     if !tensor.fill().is_zero() {
         let what = format!("elements that are not stored are {}, but structures leave out zeros", tensor.fill());
         return Err(StructureMistake::Elements { span, tensor: name, what });

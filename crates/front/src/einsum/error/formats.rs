@@ -1,6 +1,7 @@
 //! Mistakes in formats.
 
 use lacunar_base::{Diagnostic, Span};
+use lacunar_formats::{FormatSpec, PackingFault};
 
 use crate::words;
 
@@ -8,6 +9,7 @@ use crate::words;
 #[derive(Clone, Debug)]
 pub(crate) enum FormatMistake {
     FormatOrder { name: String, span: Span, message: String, order: usize },
+    Packing { name: String, span: Span, structure: String, fault: PackingFault },
     AutoFormat { name: String, span: Span, format: String, result: bool },
     ScalarPattern { name: String, span: Span },
     PaddedPattern { name: String, span: Span, format: String },
@@ -21,6 +23,12 @@ impl FormatMistake {
                 .hint(
                     "a format has one level for each dimension, for example `A:ds`; `dense`, `coo` and `csf` fit any",
                 ),
+            FormatMistake::Packing { name, span, structure, fault } => {
+                let hint = FormatSpec::packing_hint(&structure, &fault);
+                Diagnostic::error("E0411", format!("`{name}` cannot be packed as {}", words::quoted(&structure)))
+                    .label(span, fault.to_string())
+                    .hint(hint)
+            }
             FormatMistake::AutoFormat { name, span, format, result } => {
                 let message = format!("the format of `{name}` cannot be chosen: its entries are not known here");
                 let hint = match result {

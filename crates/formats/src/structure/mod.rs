@@ -30,7 +30,7 @@ pub use named::{Named, NamedFault};
 /// Which elements of a tensor are unique, which follow from these, and which are 0: all others.
 ///
 /// ```
-/// use lacunar_notation::structure::Named;
+/// use lacunar_formats::structure::Named;
 /// use lacunar_sets::Coefficient;
 /// let skew = Named::find("skew").unwrap().structure(2, &[]).unwrap();
 /// assert_eq!(skew.element(&[4, 4], &[2, 1]), Some(Some((vec![1, 2], Coefficient::new(-1, 1, false).unwrap()))));
@@ -65,7 +65,7 @@ impl Structure {
     /// The invariant that does not hold, or cannot be told to hold.
     ///
     /// ```
-    /// use lacunar_notation::structure::{Structure, StructureFault};
+    /// use lacunar_formats::structure::{Structure, StructureFault};
     /// let unique = "[m, n] -> { [i, j] : i <= j }".parse().unwrap();
     /// let swap: lacunar_sets::Map = "[m, n] -> { [i, j] -> [j, i] : j <= i }".parse().unwrap();
     /// let square: lacunar_sets::Set = "[m, n] -> { [] : m = n }".parse().unwrap();
@@ -175,7 +175,7 @@ impl Structure {
     /// can't be told what they leave.
     ///
     /// ```
-    /// use lacunar_notation::Structure;
+    /// use lacunar_formats::Structure;
     /// let support = "[m, n, w] -> { [i, j] : i - j <= w }".parse().unwrap();
     /// let band = Structure::of_support(&support, &lacunar_sets::Piece::universe(3, 0)).unwrap().with_parameters(&[2]).unwrap();
     /// assert_eq!(band.unique().contains(&[9, 9], &[5, 3]), Some(true));

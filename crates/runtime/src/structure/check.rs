@@ -16,8 +16,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use lacunar_notation::Structure;
-use lacunar_runtime::{Number, Tensor as DynTensor, pool};
+use crate::{Number, Tensor as DynTensor, pool};
+use lacunar_formats::Structure;
 
 use super::error::{Contradiction, StructureError, zero_elsewhere};
 use super::followers::Followers;
@@ -44,6 +44,14 @@ pub(super) fn check(tensor: &DynTensor, structure: &Structure, params: &[i64]) -
     zero_elsewhere(tensor)?;
     let table = if points.parts.is_empty() { None } else { Some(Table::of(tensor)?) };
     with(tensor, &points, table.as_ref(), |check| check.run())
+}
+
+/// Checks that a structure is one of tensors of the sizes of one, of whose elements that is known.
+///
+/// # Errors
+/// It is not.
+pub(super) fn fits(tensor: &DynTensor, structure: &Structure, params: &[i64]) -> Result<(), StructureError> {
+    Points::new(structure, params, tensor.dims()).map(|_| ())
 }
 
 /// True if a tensor that is its own table may have a structure, by a few of its elements, taken from everywhere.

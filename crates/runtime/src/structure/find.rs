@@ -16,10 +16,10 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::{Tensor as DynTensor, pool};
 use lacunar_formats::DType;
-use lacunar_notation::Structure;
-use lacunar_notation::structure::Named;
-use lacunar_runtime::{Tensor as DynTensor, pool};
+use lacunar_formats::Structure;
+use lacunar_formats::structure::Named;
 
 use super::check::{check, load, may_have, parts};
 use super::error::{StructureError, zero_elsewhere};

@@ -10,7 +10,7 @@
 //!
 //! Ghorbani et al. 2023, §4, for the closed map.
 
-use lacunar_notation::Structure;
+use lacunar_formats::Structure;
 use lacunar_sets::{Affine, Answer, Map, MapPiece, Piece, Set, Space};
 
 /// A structure at given sizes.
@@ -58,7 +58,7 @@ impl AtSizes {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use lacunar_notation::structure::Named;
+    use lacunar_formats::structure::Named;
 
     #[test]
     fn smaller_structures_imply_larger_ones() {

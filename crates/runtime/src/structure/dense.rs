@@ -9,12 +9,14 @@
 
 use std::ops::Range;
 
-use lacunar_runtime::{StorageError, Tensor as DynTensor};
+use crate::{StorageError, Tensor as DynTensor};
 use lacunar_sets::Coefficient;
 
 use super::numbers::elements;
+use super::packed::position_of_unique;
 use super::points::{Place, Points};
 use super::table::strides;
+use crate::fits::positions;
 
 /// The origin of a value: its position, and what it is multiplied by; `None` for 0.
 pub(super) type Source = Option<(usize, Coefficient)>;
@@ -22,6 +24,10 @@ pub(super) type Source = Option<(usize, Coefficient)>;
 /// Places of a tensor that stores all of them, with what they get.
 pub(super) struct Places<'a> {
     points: &'a Points,
+    /// How many there are.
+    pub len: usize,
+    /// The tensor that values are of, if it stores unique elements alone.
+    packed: Option<&'a DynTensor>,
     /// Sizes and dimensions, in the order of storage.
     sizes: Vec<(i64, usize)>,
     /// By dimension, the distance of neighbors in storage.
@@ -37,12 +43,25 @@ pub(super) struct Places<'a> {
 pub(super) fn remade(tensor: &DynTensor, points: &Points, all: bool) -> Result<DynTensor, StorageError> {
     let sizes = tensor.format().mode_order().iter().map(|&dim| (tensor.dims()[dim] as i64, dim));
     let strides = strides(tensor).into_iter().map(|stride| stride as usize).collect();
-    let places = Places { points, sizes: sizes.collect(), strides, all };
+    let places = Places { points, len: tensor.values().len(), packed: None, sizes: sizes.collect(), strides, all };
     let values = elements(tensor.values()).remade(&places)?;
     tensor.revalued(values, tensor.fill())
 }
 
-impl Places<'_> {
+impl<'a> Places<'a> {
+    /// All places of a packed tensor, row by row.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn of_packed(tensor: &'a DynTensor, points: &'a Points) -> Result<Places<'a>, StorageError> {
+        let dims = tensor.dims();
+        let overflow = |_| StorageError::overflow("the number of values");
+        let len = usize::try_from(positions(1, dims)?).map_err(overflow)?;
+        let strides = crate::fits::strides(dims)?.into_iter().map(|stride| stride as usize).collect();
+        let sizes = dims.iter().enumerate().map(|(dim, &size)| (size as i64, dim)).collect();
+        Ok(Places { points, len, packed: Some(tensor), sizes, strides, all: true })
+    }
+
     /// Calls a function with the origin of the value of each place.
     pub fn each(&self, places: Range<usize>, each: &mut dyn FnMut(Source)) {
         let order = self.strides.len();
@@ -55,12 +74,18 @@ impl Places<'_> {
         }
         for place in places {
             each(match self.points.place(&mut columns) {
-                Place::Unique => Some((place, Coefficient::ONE)),
+                Place::Unique => match self.packed {
+                    None => Some((place, Coefficient::ONE)),
+                    Some(packed) => Some((position_of_unique(packed, |dim| columns[dim] as u64), Coefficient::ONE)),
+                },
                 Place::Redundant(number) if self.all => {
                     let part = &self.points.parts[number];
                     part.target(&columns, &mut target);
-                    let from = target.iter().zip(&self.strides).map(|(&at, &stride)| at as usize * stride);
-                    Some((from.sum(), part.by))
+                    let from = match self.packed {
+                        None => target.iter().zip(&self.strides).map(|(&at, &stride)| at as usize * stride).sum(),
+                        Some(packed) => position_of_unique(packed, |dim| target[dim]),
+                    };
+                    Some((from, part.by))
                 }
                 Place::Redundant(_) | Place::Outside => None,
             });

@@ -7,8 +7,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::{AllocError, Buffer, Convert, Element, Number, Values, pool, scalar_of};
 use lacunar_formats::{DType, Kind, One, Scalar};
-use lacunar_runtime::{AllocError, Buffer, Convert, Number, Values, pool, scalar_of};
 use lacunar_sets::Coefficient;
 use num_complex::Complex;
 
@@ -30,7 +30,7 @@ pub(super) trait Elements: Sync {
     /// # Errors
     /// Memory is refused.
     fn gathered(&self, places: &[(usize, Coefficient)]) -> Result<Values, AllocError>;
-    /// As many values as there are, each from where a place gets it.
+    /// A value for each of some places, from where it gets it.
     ///
     /// # Errors
     /// Memory is refused.
@@ -68,8 +68,9 @@ impl<T: Convert> Elements for &[T] {
 
     fn remade(&self, places: &Places<'_>) -> Result<Buffer, AllocError> {
         let mut values: Vec<T> = Vec::new();
-        values.try_reserve_exact(self.len()).map_err(|_| AllocError { bytes: size_of_val(*self) as u64 })?;
-        values.resize(self.len(), T::default());
+        let bytes = places.len.saturating_mul(size_of::<T>()) as u64;
+        values.try_reserve_exact(places.len).map_err(|_| AllocError { bytes })?;
+        values.resize(places.len, T::default());
         let chunks = values.len().div_ceil(CHUNK);
         let left = Mutex::new(values.chunks_mut(CHUNK).enumerate());
         pool::run(0, chunks as i64, &|_| {
@@ -87,6 +88,16 @@ impl<T: Convert> Elements for &[T] {
         });
         Ok(Buffer::from_vec(values))
     }
+}
+
+/// A value times a coefficient; `None` if that is a fraction.
+pub(crate) fn multiplied<T: Element>(value: T, by: Coefficient) -> Option<T> {
+    if by.is_one() {
+        return Some(value);
+    }
+    let one = Buffer::from_vec(vec![value]);
+    let gathered = elements(&one).gathered(&[(0, by)]).ok()?;
+    (by.denominator() == 1).then(|| T::unwrap(&gathered).and_then(|values| values.first().copied()))?
 }
 
 fn times<T: Convert>(number: Number, by: Coefficient) -> Number {

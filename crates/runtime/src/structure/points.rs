@@ -8,7 +8,7 @@
 //! [m, n] -> { [i, j] : 0 <= i <= j < n and i < m }    of 4 x 4    j - i >= 0
 //! ```
 
-use lacunar_notation::Structure;
+use lacunar_formats::Structure;
 use lacunar_sets::{Affine, Coefficient, MapPiece, Piece};
 
 use super::error::StructureError;

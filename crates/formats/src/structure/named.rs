@@ -122,7 +122,7 @@ impl Named {
     /// The order or the arguments are not those of the name.
     ///
     /// ```
-    /// use lacunar_notation::structure::{Named, NamedFault};
+    /// use lacunar_formats::structure::{Named, NamedFault};
     /// let banded = Named::find("banded").unwrap();
     /// assert_eq!(banded.structure(2, &[2, 1]).unwrap().unique().contains(&[5, 5], &[3, 1]), Some(true));
     /// assert_eq!(banded.structure(3, &[2, 1]), Err(NamedFault::Order("matrices")));
@@ -187,13 +187,13 @@ fn matrix(
 fn build(space: &Space, unique: &str, redundant: &[Part<'_>], context: &str) -> Result<Structure, NamedFault> {
     let unique = Formula::parse(unique)?.set(space)?;
     let dims = space.dims.join(", ");
-    let parts: Vec<String> =
-        redundant.iter().map(|(target, condition)| format!("[{dims}] -> {target} : {condition}")).collect();
-    let redundancy = if parts.is_empty() {
-        Map::empty(space.clone(), space.dims.clone())
-    } else {
-        format!("[{}] -> {{ {} }}", space.params.join(", "), parts.join("; ")).parse()?
-    };
+    let mut redundancy = Map::empty(space.clone(), space.dims.clone());
+    for (target, condition) in redundant {
+        let part: Map = format!("[{}] -> {{ [{dims}] -> {target} : {condition} }}", space.params.join(", ")).parse()?;
+        for piece in part.pieces() {
+            redundancy.add_apart(piece.clone()).ok_or(NamedFault::Structure(StructureFault::Unknown))?;
+        }
+    }
     let params = Space::new(space.params.clone(), Vec::<String>::new());
     let context: Set = Formula::parse(context)?.set(&params)?;
     let nothing_known = Piece::universe(params.params.len(), 0);

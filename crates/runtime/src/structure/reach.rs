@@ -9,7 +9,7 @@
 //!
 //! A band, blocks and an arrow are told only if they are narrow: every matrix has some.
 
-use lacunar_runtime::Tensor as DynTensor;
+use crate::Tensor as DynTensor;
 
 use super::find::gathered;
 use super::numbers::{elements, is_zero};

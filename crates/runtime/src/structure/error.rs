@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use crate::{AllocError, StorageError, Tensor};
 use lacunar_formats::Scalar;
-use lacunar_runtime::{AllocError, StorageError, Tensor};
 use lacunar_sets::Coefficient;
 use thiserror::Error as ThisError;
 
@@ -36,7 +36,7 @@ impl fmt::Display for Contradiction {
 }
 
 /// Why a tensor does not have a structure, or why that can't be told.
-#[derive(Clone, Debug, PartialEq, ThisError)]
+#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum StructureError {
     /// A structure of tensors of another order.
@@ -87,7 +87,16 @@ pub enum StructureError {
     TooHard,
     /// A tensor that can't be stored.
     #[error(transparent)]
-    Storage(#[from] StorageError),
+    Storage(StorageError),
+}
+
+impl From<StorageError> for StructureError {
+    fn from(error: StorageError) -> StructureError {
+        match error {
+            StorageError::Structure(error) => *error,
+            error => StructureError::Storage(error),
+        }
+    }
 }
 
 impl From<AllocError> for StructureError {

@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::{StorageError, Tensor as DynTensor};
 use lacunar_formats::{Format, LevelKind};
-use lacunar_runtime::{StorageError, Tensor as DynTensor};
 
 /// A tensor that can be searched.
 pub(super) struct Table<'a> {

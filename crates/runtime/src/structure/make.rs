@@ -11,8 +11,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use lacunar_notation::Structure;
-use lacunar_runtime::{AllocError, Coo, Coordinates, StorageError, Tensor as DynTensor, pool};
+use crate::{AllocError, Coo, Coordinates, StorageError, Tensor as DynTensor, pool};
+use lacunar_formats::Structure;
 use lacunar_sets::Coefficient;
 
 use super::check::{load, parts};

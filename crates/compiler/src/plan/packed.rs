@@ -1,0 +1,157 @@
+//! Packed tensors in a statement: how each is read, and where the result is made.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)             A packed(symmetric)      its unique elements, each read once (`structure/mirror.rs`)
+//! B(i,j) = A(i,k) * X(k,j)         the same                 the whole tensor, which has a place for every element
+//! C(i,j) = A(i,j) + X(t,i)*X(t,j)  A, C packed(symmetric)   unique elements of C, computed of those of A
+//! ```
+//!
+//! A result is made in its own storage where the conditions of its elements end loops; else it is made as a whole, and packed then. Its loops
+//! come to its unique elements alone, so that an operand which is read at places that have unique elements of it is read as it is stored; and
+//! where all operands are dense, both are arrays whose places are computed, with nothing to merge.
+//!
+//! On entry: a statement of a program. On exit: the same statement, with formats that say how tensors are seen. Paper: Ghorbani et al. 2023,
+//! §4.2 and §5.5.
+
+use lacunar_formats::Format;
+use lacunar_notation::{Access, AssignOp, Assignment, Program, Role, TensorId};
+use lacunar_sets::{Affine, Set};
+
+use super::{Conversion, Plan};
+use crate::reduction::make_explicit;
+use crate::structure::mirror::{has_conditions, mirrors};
+use crate::structure::packed;
+
+/// What packed tensors are seen as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// Arrays, where loops come to their own elements.
+    Arrays,
+    /// Operands as levels that are iterated.
+    Levels,
+    /// Results as whole tensors, too.
+    Whole,
+}
+
+/// A program for one of its statements, in which formats say how packed tensors are seen.
+pub(super) struct Settled {
+    pub program: Program,
+    /// Operands that are read whole.
+    whole: Vec<TensorId>,
+    /// The result is made as a whole, and packed then.
+    is_packed_later: bool,
+    /// Some operand is seen as an array.
+    pub has_arrays: bool,
+    /// The result is made in its own storage.
+    pub is_in_place: bool,
+}
+
+/// How a statement sees packed tensors; `None` if there are none in it.
+pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -> Option<Settled> {
+    let is_packed = |tensor: TensorId| program.tensors[tensor].format.packing().is_some();
+    let result = statement.lhs.tensor;
+    let mut read: Vec<TensorId> = statement.rhs.accesses().into_iter().map(|access| access.tensor).collect();
+    read.sort_unstable();
+    read.dedup();
+    read.retain(|tensor| is_packed(*tensor));
+    if read.is_empty() && !is_packed(result) {
+        return None;
+    }
+    let stored_region = stored_region(program, statement).filter(|_| sight != Sight::Whole);
+    let is_within = |tensor: TensorId| {
+        let accesses = statement.rhs.accesses();
+        let mut own = accesses.iter().filter(|access| access.tensor == tensor);
+        stored_region.as_ref().is_some_and(|region| own.all(|access| reads_unique(program, region, statement, access)))
+    };
+    let others_are_dense = statement.rhs.accesses().iter().all(|access| {
+        let tensor = &program.tensors[access.tensor];
+        let is_array = tensor.format.is_dense() && tensor.format.map().is_none() && tensor.role != Role::Indicator;
+        is_array || (is_packed(access.tensor) && is_within(access.tensor))
+    });
+    let sees_arrays = sight == Sight::Arrays && others_are_dense;
+    // What is read of the result are its earlier values, which have to be an array as it is.
+    let is_read_alike = !read.contains(&result) || (is_within(result) && sees_arrays);
+    let is_in_place = stored_region.is_some() && is_read_alike;
+    let mut made = Settled {
+        program: program.clone(),
+        whole: Vec::new(),
+        is_packed_later: is_packed(result) && !is_in_place,
+        has_arrays: false,
+        is_in_place: is_packed(result) && is_in_place,
+    };
+    let mut unique = Vec::new();
+    for tensor in read {
+        let declared = &mut made.program.tensors[tensor];
+        if is_in_place && is_within(tensor) {
+            if sees_arrays {
+                declared.format = declared.format.as_array();
+                made.has_arrays = true;
+            }
+        } else if declared.structure.as_deref().is_some_and(|structure| !structure.is_without_redundancy()) {
+            unique.push(tensor);
+        }
+    }
+    let result_format = &mut made.program.tensors[result].format;
+    if made.is_in_place {
+        *result_format = result_format.as_array();
+    } else if made.is_packed_later {
+        let order = result_format.order();
+        *result_format = if statement.op == AssignOp::Set { Format::dense(order) } else { Format::csf(order) };
+    }
+    unique.iter().for_each(|tensor| made.program.tensors[*tensor].is_unique = true);
+    let explicit = make_explicit(statement, &mut made.program.vars.clone());
+    let is_mirrored = !unique.contains(&result)
+        && !has_conditions(&made.program.tensors, &explicit.rhs)
+        && mirrors(&made.program.tensors, &explicit).is_some();
+    for tensor in unique.into_iter().filter(|_| !is_mirrored) {
+        let declared = &mut made.program.tensors[tensor];
+        declared.is_unique = false;
+        if tensor != result {
+            (declared.format, declared.nnz) = (Format::dense(declared.order()), None);
+            made.whole.push(tensor);
+        }
+    }
+    Some(made)
+}
+
+impl Settled {
+    /// A plan for the statement as one of the program.
+    pub fn planned(self, program: &Program, mut plan: Plan) -> Plan {
+        for tensor in self.whole {
+            plan.conversions.push(Conversion { tensor, source: tensor });
+            let declared = &program.tensors[tensor];
+            plan.notes
+                .push(format!("`{}` ({}) is completed: the statement reads all of it", declared.name, declared.format));
+        }
+        let result = &program.tensors[plan.result];
+        if self.is_packed_later {
+            let format = plan.kernel.tensors[plan.result].format.clone();
+            plan.notes.push(format!("`{}` is made as {format} and then packed", result.name));
+            plan.convert_result = Some(format);
+        } else if self.is_in_place {
+            plan.notes.push(format!("of `{}` the unique elements alone are computed", result.name));
+        }
+        plan
+    }
+}
+
+/// The elements that a packed result stores, if their conditions can end loops.
+fn stored_region(program: &Program, statement: &Assignment) -> Option<Set> {
+    let packing = program.tensors[statement.lhs.tensor].format.packing()?;
+    let vars = &statement.lhs.vars;
+    let is_once = (1..vars.len()).all(|place| !vars[..place].contains(&vars[place]));
+    packed(packing).filter(|_| is_once)?;
+    Some(packing.structure().unique().clone())
+}
+
+/// True if an operand is read at unique elements alone, where the result's variables are coordinates of elements that are stored.
+fn reads_unique(program: &Program, region: &Set, statement: &Assignment, access: &Access) -> bool {
+    let place = |var| statement.lhs.vars.iter().position(|own| *own == var);
+    let Some(places) = access.vars.iter().map(|var| place(*var)).collect::<Option<Vec<usize>>>() else { return false };
+    let Some(packing) = program.tensors[access.tensor].format.packing() else { return false };
+    let order = statement.lhs.vars.len();
+    let sizes = places.iter().map(|place| Affine::variable(*place));
+    let columns: Vec<Affine> = sizes.chain(places.iter().map(|place| Affine::variable(order + *place))).collect();
+    let own = packing.structure().unique().preimage(region.space().clone(), &columns);
+    own.is_some_and(|own| region.is_subset(&own).is_yes())
+}

@@ -1,0 +1,539 @@
+//! Packed storage: a tensor with a structure is stored by its unique elements alone, level by level in intervals of coordinates.
+//!
+//! ```text
+//! packed(symmetric)      1 2 3       unique elements, row by row:     1 2 3 | 5 6 | 9
+//!                        2 5 6       row i has the columns            i .. n
+//!                        3 6 9
+//! packed(banded(1,0))    1 . .       row i has the columns            i - 1 .. i + 1
+//!                        4 5 .
+//!                        . 7 8
+//! ```
+//!
+//! Every structure can be packed whose unique elements have, under each coordinate of the levels above, an interval of coordinates: that is
+//! asked of its set, for all sizes at once. The outermost level is dense, and all others are banded ones, whose arrays follow from the sizes
+//! of the tensor ([`Packing::intervals`]). A tensor in such a format is the whole one; what is not stored is 0 or follows from what is.
+//!
+//! On entry: the name of a structure. On exit: a [`Packing`], which stays until the program ends, as level kinds do, so that it can be copied.
+//!
+//! Papers: Ghorbani et al., *Compiling Structured Tensor Algebra* (OOPSLA 2023), §4.2 (compressed tensors); Anderson et al., *LAPACK
+//! Users' Guide*, §5.3.2 (packed storage), §5.3.3 (band storage).
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{PoisonError, RwLock};
+
+use lacunar_sets::{Affine, Bound, Count, Level, Nest, Piece, Relation, Set, Space};
+
+use crate::structure::{Named, NamedFault, Structure};
+
+/// How the unique elements of a structure are stored: a dense level, and banded ones under it.
+///
+/// ```
+/// use lacunar_formats::Packing;
+/// let lower = Packing::parse("lower", 2).unwrap();
+/// let mut rows = Vec::new();
+/// lower.intervals(&[3, 3], &mut |level, interval| rows.push((level, interval))).unwrap();
+/// assert_eq!(rows, [(1, 0..1), (1, 0..2), (1, 0..3)]);
+/// assert!(Packing::parse("chess", 2).is_err());
+/// ```
+#[derive(Clone, Copy)]
+pub struct Packing(&'static Packed);
+
+/// What is known of a packing.
+struct Packed {
+    named: &'static Named,
+    arguments: Vec<i64>,
+    /// The dimension that each level stores.
+    modes: Vec<usize>,
+    structure: Structure,
+    /// Loops over the unique elements in the order of the levels, for each piece of them.
+    nests: Vec<Nest>,
+    /// How many they are, if that is a polynomial of the sizes.
+    count: Option<Count>,
+}
+
+/// Why a structure cannot be packed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PackingFault {
+    /// There is no structure of this name.
+    Unknown(String),
+    /// Arguments that are no whole numbers.
+    Text(String),
+    /// The structure is not one of tensors of this order, or takes other arguments.
+    Structure(NamedFault),
+    /// A tensor of this order has no level under another one.
+    Order(usize),
+    /// The unique elements are no interval of this dimension, under the coordinates of those before it.
+    Gaps(usize),
+    /// It can't be told whether they are.
+    TooHard,
+}
+
+impl fmt::Display for PackingFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PackingFault::Unknown(name) => write!(f, "`{name}` is not a structure"),
+            PackingFault::Text(text) => write!(f, "`{text}` is not a structure with whole numbers for arguments"),
+            PackingFault::Structure(NamedFault::Order(of)) => write!(f, "it is a structure of {of}"),
+            PackingFault::Structure(NamedFault::Arguments) => f.write_str("it takes other arguments"),
+            PackingFault::Structure(NamedFault::Structure(_) | NamedFault::Text(_)) => {
+                f.write_str("it is no structure of tensors of this order")
+            }
+            PackingFault::Order(order) => {
+                write!(f, "rows that are cut short take two dimensions, and the tensor has {order}")
+            }
+            PackingFault::Gaps(dimension) => {
+                write!(
+                    f,
+                    "its unique elements are not neighbors along dimension {dimension}, so that storage would have gaps"
+                )
+            }
+            PackingFault::TooHard => f.write_str("it can't be told which elements are neighbors"),
+        }
+    }
+}
+
+/// The packings that are in use.
+static KNOWN: RwLock<Vec<&'static Packed>> = RwLock::new(Vec::new());
+
+impl Packing {
+    /// The packing of the structure that a text names, of tensors of an order.
+    ///
+    /// # Errors
+    /// There is no such structure, or its unique elements are no intervals.
+    pub fn parse(text: &str, order: usize) -> Result<Packing, PackingFault> {
+        let (named, arguments) = read(text)?;
+        Packing::of(named, &arguments, &(0..order).collect::<Vec<_>>())
+    }
+
+    /// The packing of a structure by levels that store these dimensions.
+    ///
+    /// # Errors
+    /// The unique elements are no intervals in this order of the dimensions.
+    pub(crate) fn of(named: &'static Named, arguments: &[i64], modes: &[usize]) -> Result<Packing, PackingFault> {
+        let is_same = |packed: &&&'static Packed| {
+            packed.named.name == named.name && packed.arguments == arguments && packed.modes == modes
+        };
+        // A panic leaves no change behind: the last step of every change is to add the packing.
+        if let Some(known) = KNOWN.read().unwrap_or_else(PoisonError::into_inner).iter().find(is_same) {
+            return Ok(Packing(known));
+        }
+        let structure = named.structure(modes.len(), arguments).map_err(PackingFault::Structure)?;
+        if modes.len() < 2 {
+            return Err(PackingFault::Order(modes.len()));
+        }
+        let unique = in_order(&structure, modes).ok_or(PackingFault::TooHard)?;
+        check_intervals(&unique, structure.context(), modes)?;
+        let nests = unique.pieces().iter().map(|piece| piece.nest(structure.context())).collect::<Option<_>>();
+        let nests = nests.ok_or(PackingFault::TooHard)?;
+        let count = structure.unique().count();
+        let packed = Packed { named, arguments: arguments.to_vec(), modes: modes.to_vec(), structure, nests, count };
+        let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(same) = known.iter().find(is_same) {
+            return Ok(Packing(same));
+        }
+        let packed: &'static Packed = Box::leak(Box::new(packed));
+        known.push(packed);
+        Ok(Packing(packed))
+    }
+
+    /// The packing of the same structure by levels that store other dimensions.
+    ///
+    /// # Errors
+    /// The unique elements are no intervals in this order of the dimensions.
+    pub(crate) fn with_modes(self, modes: &[usize]) -> Result<Packing, PackingFault> {
+        Packing::of(self.0.named, &self.0.arguments, modes)
+    }
+
+    /// The structure: what is stored, and what follows from it.
+    pub fn structure(self) -> &'static Structure {
+        &self.0.structure
+    }
+
+    /// How many elements are stored in a tensor of these sizes, if a formula tells.
+    ///
+    /// ```
+    /// use lacunar_formats::Packing;
+    /// assert_eq!(Packing::parse("symmetric", 3).unwrap().count(&[100, 100, 100]), Some(171_700));
+    /// ```
+    pub fn count(self, dims: &[u64]) -> Option<u64> {
+        let params: Vec<i64> = dims.iter().map(|size| i64::try_from(*size).ok()).collect::<Option<_>>()?;
+        u64::try_from(self.0.count.as_ref()?.at(&params)?).ok()
+    }
+
+    /// The intervals of coordinates that are stored in a tensor of these sizes, for each level under the outermost one: the number of the
+    /// level, and the interval under each parent in its order. `None` if the structure is not one of tensors of these sizes, or a number does
+    /// not fit.
+    pub fn intervals(self, dims: &[u64], each: &mut dyn FnMut(usize, std::ops::Range<u64>)) -> Option<()> {
+        let params: Vec<i64> = dims.iter().map(|size| i64::try_from(*size).ok()).collect::<Option<_>>()?;
+        if params.len() != self.0.modes.len() || self.0.structure.context().contains(&params, &[]) != Some(true) {
+            return None;
+        }
+        let mut alive = Vec::new();
+        for (number, nest) in self.0.nests.iter().enumerate() {
+            if nest.condition.contains(&params, &[])? {
+                alive.push(number);
+            }
+        }
+        let rows = params[*self.0.modes.first()?];
+        let mut walk = Walk { packed: self.0, columns: params, each };
+        for row in 0..rows {
+            walk.under(1, row, &alive)?;
+        }
+        Some(())
+    }
+}
+
+/// A walk through all that is stored of a tensor.
+struct Walk<'a> {
+    packed: &'static Packed,
+    /// The sizes of dimensions, and the coordinates of the levels so far.
+    columns: Vec<i64>,
+    each: &'a mut dyn FnMut(usize, std::ops::Range<u64>),
+}
+
+impl Walk<'_> {
+    /// Gives the interval of a level under a coordinate of the level above, and those of all levels below it. `alive` are the pieces that
+    /// have the coordinates above.
+    fn under(&mut self, level: usize, coordinate: i64, alive: &[usize]) -> Option<()> {
+        self.columns.push(coordinate);
+        let mut here = Vec::new();
+        for &piece in alive {
+            if self.has(piece, level - 1)? {
+                here.push(piece);
+            }
+        }
+        let (first, end) = self.interval(level, &here)?;
+        (self.each)(level, u64::try_from(first).ok()?..u64::try_from(end).ok()?);
+        if level + 1 < self.packed.modes.len() {
+            for next in first..end {
+                self.under(level + 1, next, &here)?;
+            }
+        }
+        self.columns.pop();
+        Some(())
+    }
+
+    /// The first coordinate of a level that some piece has, and the one behind the last.
+    fn interval(&mut self, level: usize, alive: &[usize]) -> Option<(i64, i64)> {
+        let (mut first, mut last, mut is_exact) = (i64::MAX, i64::MIN, true);
+        for &piece in alive {
+            let own = &self.packed.nests[piece].levels[level];
+            let values = self.values(own, level)?;
+            let low = own.lower.iter().map(|bound| rounded(bound, &values, true)).collect::<Option<Vec<_>>>()?;
+            let high = own.upper.iter().map(|bound| rounded(bound, &values, false)).collect::<Option<Vec<_>>>()?;
+            let (low, high) = (low.into_iter().max()?, high.into_iter().min()?);
+            if low <= high {
+                (first, last) = (first.min(low), last.max(high));
+                is_exact &= own.strides.is_empty() && own.guards.is_empty();
+            }
+        }
+        // Bounds may be rounded, or be none of a piece that has no coordinate here.
+        while !is_exact && first <= last && !self.is_in(alive, level, first)? {
+            first += 1;
+        }
+        while !is_exact && first <= last && !self.is_in(alive, level, last)? {
+            last -= 1;
+        }
+        Some(if first <= last { (first, last.checked_add(1)?) } else { (0, 0) })
+    }
+
+    /// True if a piece has a coordinate of a level under those above.
+    fn is_in(&mut self, alive: &[usize], level: usize, coordinate: i64) -> Option<bool> {
+        self.columns.push(coordinate);
+        let mut found = false;
+        for &piece in alive {
+            found = found || self.has(piece, level)?;
+        }
+        self.columns.pop();
+        Some(found)
+    }
+
+    /// The values of the columns of a level: sizes, coordinates, and quotients. The coordinate of the level itself may be missing, for forms
+    /// that do not use it.
+    fn values(&self, own: &Level, level: usize) -> Option<Vec<i64>> {
+        let mut values = self.columns.clone();
+        values.resize(self.packed.modes.len() + level + 1, 0);
+        for div in &own.divs {
+            values.push(div.numerator.at(&values)?.div_euclid(div.denominator));
+        }
+        Some(values)
+    }
+
+    /// True if a piece has the last coordinate, which is one of a level, under those above.
+    fn has(&self, piece: usize, level: usize) -> Option<bool> {
+        let own = &self.packed.nests[piece].levels[level];
+        let values = self.values(own, level)?;
+        let coordinate = *self.columns.last()?;
+        for bound in &own.lower {
+            if coordinate < rounded(bound, &values, true)? {
+                return Some(false);
+            }
+        }
+        for bound in &own.upper {
+            if coordinate > rounded(bound, &values, false)? {
+                return Some(false);
+            }
+        }
+        for stride in &own.strides {
+            let apart = coordinate.checked_sub(stride.offset.at(&values)?)?;
+            if apart.rem_euclid(stride.modulus) != 0 {
+                return Some(false);
+            }
+        }
+        for guard in &own.guards {
+            let value = guard.form.at(&values)?;
+            let holds = if guard.relation == Relation::Equal { value == 0 } else { value >= 0 };
+            if !holds {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+}
+
+/// The value of a bound: rounded up as a lower one, down as an upper one.
+fn rounded(bound: &Bound, values: &[i64], is_lower: bool) -> Option<i64> {
+    let value = bound.form.at(values)?;
+    Some(match is_lower {
+        true => value.div_euclid(bound.denominator) + i64::from(value.rem_euclid(bound.denominator) != 0),
+        false => value.div_euclid(bound.denominator),
+    })
+}
+
+/// The unique elements of a structure, whose dimensions are in the order of levels.
+fn in_order(structure: &Structure, modes: &[usize]) -> Option<Set> {
+    let space = structure.space();
+    let sizes = space.params.len();
+    let dims = modes.iter().map(|&dim| space.dims[dim].clone());
+    let ordered = Space::new(space.params.clone(), dims.collect::<Vec<_>>());
+    let level = |dim: usize| modes.iter().position(|mode| *mode == dim);
+    let dims = (0..modes.len()).map(|dim| Some(Affine::variable(sizes + level(dim)?))).collect::<Option<Vec<_>>>()?;
+    let columns: Vec<Affine> = (0..sizes).map(Affine::variable).chain(dims).collect();
+    Some(structure.unique().preimage(ordered, &columns)?.coalesced().simplified())
+}
+
+/// Checks that the points of a set have an interval of coordinates of each dimension, under those of the dimensions before it.
+fn check_intervals(unique: &Set, context: &Piece, modes: &[usize]) -> Result<(), PackingFault> {
+    let space = unique.space();
+    let (sizes, order) = (space.params.len(), space.dims.len());
+    for (level, &mode) in modes.iter().enumerate().skip(1) {
+        let behind: Vec<usize> = (level + 1..order).collect();
+        let seen = unique.project_out(&behind).ok_or(PackingFault::TooHard)?;
+        // Coordinates above, then three of the level: a point of the set, one that is none, and a point of it.
+        let names = space.dims[..level].iter().cloned().chain(["first".into(), "between".into(), "last".into()]);
+        let wide = Space::new(space.params.clone(), names.collect::<Vec<_>>());
+        let at = |place: usize| -> Vec<Affine> {
+            (0..sizes + level).map(Affine::variable).chain([Affine::variable(sizes + level + place)]).collect()
+        };
+        let is_less = |set: Set, low: usize, high: usize| {
+            let mut half = wide.universe();
+            let (low, high) = (Affine::variable(sizes + level + low), Affine::variable(sizes + level + high));
+            half.at_least(high.minus(&low)?.shifted(-1)?);
+            set.intersect(&Set::of_piece(wide.clone(), half))
+        };
+        let params: Vec<Affine> = (0..sizes).map(Affine::variable).collect();
+        let gaps = || -> Option<Set> {
+            let known = Set::of_piece(wide.clone(), context.pulled(&wide.universe(), &params)?);
+            let first = seen.preimage(wide.clone(), &at(0))?.intersect(&seen.preimage(wide.clone(), &at(2))?)?;
+            let around = is_less(is_less(first.intersect(&known)?, 0, 1)?, 1, 2)?;
+            around.subtract(&seen.preimage(wide.clone(), &at(1))?)
+        };
+        let gaps = gaps().ok_or(PackingFault::TooHard)?;
+        if !gaps.is_empty().is_yes() {
+            return Err(PackingFault::Gaps(mode));
+        }
+    }
+    Ok(())
+}
+
+/// The structure that a text names, and its arguments.
+pub(crate) fn read(text: &str) -> Result<(&'static Named, Vec<i64>), PackingFault> {
+    let text = text.trim();
+    let wrong = || PackingFault::Text(text.to_string());
+    let (name, arguments) = match text.split_once('(') {
+        None => (text, Vec::new()),
+        Some((name, inside)) => {
+            let inside = inside.strip_suffix(')').ok_or_else(wrong)?;
+            let numbers = inside.split(',').map(|part| part.trim().parse::<i64>().map_err(|_| wrong()));
+            (name.trim(), numbers.collect::<Result<_, _>>()?)
+        }
+    };
+    let named = Named::find(name).ok_or_else(|| PackingFault::Unknown(name.to_string()))?;
+    Ok((named, arguments))
+}
+
+/// The name of the structure, with its arguments.
+impl fmt::Display for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Shown(self.0.named.name, &self.0.arguments).fmt(f)
+    }
+}
+
+/// A structure as it is written: its name and its arguments.
+pub(crate) struct Shown<'a>(pub &'a str, pub &'a [i64]);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shown(name, arguments) = self;
+        f.write_str(name)?;
+        match arguments {
+            [] => Ok(()),
+            arguments => write!(f, "({})", arguments.iter().map(i64::to_string).collect::<Vec<_>>().join(",")),
+        }
+    }
+}
+
+impl fmt::Debug for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Packing({self} by {:?})", self.0.modes)
+    }
+}
+
+impl Packing {
+    /// What tells packings apart.
+    fn key(&self) -> (&str, &[i64], &[usize]) {
+        (self.0.named.name, &self.0.arguments, &self.0.modes)
+    }
+}
+
+impl PartialEq for Packing {
+    fn eq(&self, other: &Packing) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Packing {}
+
+impl Hash for Packing {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+impl PartialOrd for Packing {
+    fn partial_cmp(&self, other: &Packing) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Packing {
+    fn cmp(&self, other: &Packing) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The coordinates that are stored of a tensor, in the order of storage.
+    fn stored(packing: Packing, dims: &[u64]) -> Vec<Vec<u64>> {
+        let order = dims.len();
+        let mut levels: Vec<Vec<std::ops::Range<u64>>> = vec![Vec::new(); order];
+        packing.intervals(dims, &mut |level, interval| levels[level].push(interval)).expect("sizes that fit");
+        let mut prefixes: Vec<Vec<u64>> = (0..dims[packing.0.modes[0]]).map(|row| vec![row]).collect();
+        for intervals in &levels[1..] {
+            assert_eq!(intervals.len(), prefixes.len(), "an interval for each parent");
+            let under = |(prefix, interval): (&Vec<u64>, &std::ops::Range<u64>)| {
+                interval.clone().map(|at| [prefix.clone(), vec![at]].concat()).collect::<Vec<_>>()
+            };
+            prefixes = prefixes.iter().zip(intervals).flat_map(under).collect();
+        }
+        prefixes
+    }
+
+    #[test]
+    fn what_is_stored_are_the_unique_elements_in_order() {
+        let texts = [
+            ("symmetric", 2..=5),
+            ("skew", 2..=2),
+            ("hermitian", 2..=2),
+            ("upper", 2..=3),
+            ("lower", 2..=3),
+            ("strictly_upper", 2..=3),
+            ("strictly_lower", 2..=3),
+            ("simplex", 2..=4),
+            ("diagonal", 2..=4),
+            ("banded(2,1)", 2..=2),
+            ("banded(0)", 2..=2),
+            ("hessenberg", 2..=2),
+            ("block_diagonal(2)", 2..=2),
+            ("toeplitz", 2..=2),
+            ("hankel", 2..=2),
+            ("circulant", 2..=2),
+            ("persymmetric", 2..=2),
+            ("centrosymmetric", 2..=2),
+            ("antidiagonal", 2..=2),
+            ("leslie", 2..=2),
+            ("identical_rows", 2..=2),
+            ("identical_columns", 2..=2),
+            ("constant", 2..=3),
+            ("general", 2..=3),
+            ("zero", 2..=3),
+            ("row(1)", 2..=2),
+            ("column(2)", 2..=2),
+            ("fixed(1,2)", 2..=3),
+        ];
+        let mut looked_at = 0;
+        for (text, orders) in texts {
+            for order in orders {
+                let natural: Vec<usize> = (0..order).collect();
+                let reversed: Vec<usize> = (0..order).rev().collect();
+                let (named, arguments) = read(text).expect("a name");
+                for modes in [natural, reversed] {
+                    let Ok(packing) = Packing::of(named, &arguments, &modes) else {
+                        assert!(modes[0] > 0, "{text} of order {order}: {:?}", Packing::of(named, &arguments, &modes));
+                        continue;
+                    };
+                    for size in 0..5 {
+                        for first in [size, size + 1] {
+                            let dims: Vec<u64> = (0..order).map(|dim| if dim == 0 { first } else { size }).collect();
+                            let params: Vec<i64> = dims.iter().map(|size| *size as i64).collect();
+                            if packing.structure().context().contains(&params, &[]) != Some(true) {
+                                assert_eq!(packing.intervals(&dims, &mut |_, _| {}), None);
+                                continue;
+                            }
+                            let mut wanted = all(&modes, &dims);
+                            wanted.retain(|levels| {
+                                let mut point = vec![0; order];
+                                levels.iter().zip(&modes).for_each(|(at, &mode)| point[mode] = *at as i64);
+                                packing.structure().unique().contains(&params, &point) == Some(true)
+                            });
+                            let count = packing.count(&dims).unwrap_or(wanted.len() as u64);
+                            assert_eq!(count, wanted.len() as u64, "{text} of {dims:?}");
+                            assert_eq!(stored(packing, &dims), wanted, "{text} by {modes:?} of {dims:?}");
+                            looked_at += 1;
+                        }
+                    }
+                }
+            }
+        }
+        assert!(looked_at > 300, "{looked_at}");
+    }
+
+    /// All coordinates by level, in their order.
+    fn all(modes: &[usize], dims: &[u64]) -> Vec<Vec<u64>> {
+        let mut prefixes = vec![Vec::new()];
+        for &mode in modes {
+            let longer =
+                |prefix: &Vec<u64>| (0..dims[mode]).map(|at| [prefix.clone(), vec![at]].concat()).collect::<Vec<_>>();
+            prefixes = prefixes.iter().flat_map(longer).collect();
+        }
+        prefixes
+    }
+
+    #[test]
+    fn structures_that_have_gaps() {
+        assert_eq!(Packing::parse("chess", 2), Err(PackingFault::Gaps(1)));
+        assert_eq!(Packing::parse("arrow(1)", 2), Err(PackingFault::Gaps(1)));
+        assert_eq!(
+            Packing::parse("symmetric", 1),
+            Err(PackingFault::Structure(NamedFault::Order("tensors of 2 to 5 dimensions")))
+        );
+        assert_eq!(Packing::parse("general", 1), Err(PackingFault::Order(1)));
+        assert_eq!(Packing::parse("symetric", 2), Err(PackingFault::Unknown("symetric".to_string())));
+        assert_eq!(Packing::parse("banded(x)", 2), Err(PackingFault::Text("banded(x)".to_string())));
+    }
+}
