@@ -51,6 +51,7 @@ pub(super) enum Children {
 }
 
 /// A size field: its bounds, and what has its length.
+#[derive(Debug)]
 pub(super) struct Size {
     /// The number of the field.
     pub field: usize,
@@ -65,6 +66,7 @@ pub(super) struct Size {
 }
 
 /// What a node type holds.
+#[derive(Debug)]
 pub(super) struct Type {
     pub children: Children,
     /// Elements that are always used, and places that may be, of fields that no size tells the length of.
@@ -79,6 +81,7 @@ pub(super) struct Type {
 }
 
 /// The node types of a schema, with the numbers of their elements.
+#[derive(Debug)]
 pub(super) struct Shapes {
     pub schema: &'static Schema,
     pub types: Vec<Type>,

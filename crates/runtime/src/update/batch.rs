@@ -1,8 +1,8 @@
 //! Many changes of a tensor at once: all of them, or none.
 //!
 //! Changes of the same coordinates are taken together first, in the order in which they were given; then there is one for each. They are
-//! carried out in the order of coordinates as the format stores them, row after row: neighbors meet the same nodes. Changes that could
-//! fail come first, and are undone if one does; removals come last.
+//! carried out in the order of coordinates as the format stores them, row after row ([`rows`](super::rows)): neighbors meet the same
+//! nodes. Changes that could fail come first, and are undone if one does; removals come last.
 //!
 //! ```text
 //! set (2,1) 5    add (0,3) 1    remove (1,1)    add (2,1) 2      sorted and taken together:  add (0,3) 1   remove (1,1)   set (2,1) 7
@@ -11,14 +11,20 @@
 //! Formats that take no changes in place are made anew once, from a list of what is stored and the changes merged into it; so are
 //! others if there are about as many changes as entries.
 
+use std::cmp::Ordering;
+
 use lacunar_formats::Format;
 
 use super::{exchange, is_updated_in_place};
+use crate::array::Array;
+use crate::buffer::Buffer;
 use crate::coo::{Coo, Coordinates};
 use crate::dispatch::with_word;
 use crate::error::StorageError;
 use crate::fill::{element_of, scalar_of};
+use crate::keys::Layout;
 use crate::nodes::Put;
+use crate::sort::{Key, Scan, scan, sort};
 use crate::tensor::Tensor;
 use crate::values::Element;
 use crate::words::Word;
@@ -46,7 +52,7 @@ pub struct Batch<T> {
 
 /// A change of an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Change<T> {
+pub(super) enum Change<T> {
     /// It has this value.
     Set(T),
     /// This is added to its value.
@@ -108,37 +114,53 @@ impl<T: Element> Batch<T> {
     }
 
     /// The coordinates of a change.
-    fn at(&self, number: u32) -> &[u64] {
+    pub(super) fn at(&self, number: u32) -> &[u64] {
         let first = number as usize * self.order;
         &self.coordinates[first..first + self.order]
     }
 
     /// The numbers of changes in the order of modes of a tensor of such sizes; of the same coordinates, in the order of changes.
-    fn in_order(&self, modes: &[usize], dims: &[u64]) -> Vec<u32> {
-        let count = self.changes.len() as u32;
-        let total = dims.iter().try_fold(1u64, |total, size| total.checked_mul(*size));
-        if total.is_some_and(|total| total <= u64::MAX / u64::from(count.max(1))) {
-            // Coordinates and the number are one key.
-            let key = |number: u32| {
-                let at = self.at(number);
-                let place = modes.iter().fold(0, |place, mode| place * dims[*mode] + at[*mode]);
-                place * u64::from(count) + u64::from(number)
-            };
-            let mut keys: Vec<u64> = (0..count).map(key).collect();
-            keys.sort_unstable();
-            return keys.into_iter().map(|key| (key % u64::from(count)) as u32).collect();
+    fn in_order(&self, modes: &[usize], dims: &[u64]) -> Result<Vec<u32>, StorageError> {
+        let sizes: Vec<u64> = modes.iter().map(|mode| dims[*mode]).collect();
+        let layout = Layout::new(&sizes);
+        match layout.bits() {
+            0..=64 => self.in_order_by::<u64>(modes, &layout),
+            65..=128 => self.in_order_by::<u128>(modes, &layout),
+            _ => {
+                let mut numbers: Vec<u32> = (0..self.changes.len() as u32).collect();
+                numbers.sort_by(|one, other| {
+                    let (one, other) = (self.at(*one), self.at(*other));
+                    modes.iter().map(|mode| one[*mode].cmp(&other[*mode])).find(|it| it.is_ne()).unwrap_or(Ordering::Equal)
+                });
+                Ok(numbers)
+            }
         }
-        let mut numbers: Vec<u32> = (0..count).collect();
-        numbers.sort_by(|one, other| {
-            let (one, other) = (self.at(*one), self.at(*other));
-            modes.iter().map(|mode| one[*mode].cmp(&other[*mode])).find(|order| order.is_ne()).unwrap_or(one.cmp(other))
-        });
-        numbers
+    }
+
+    /// The same with the coordinates of a change in one key.
+    fn in_order_by<K: Key>(&self, modes: &[usize], layout: &Layout) -> Result<Vec<u32>, StorageError> {
+        let units: Vec<K> = (0..modes.len()).map(|level| layout.unit(level)).collect();
+        let key = |number: usize| {
+            let at = self.at(number as u32);
+            modes.iter().zip(&units).fold(K::ZERO, |key, (mode, unit)| key.plus(unit.times(at[*mode])))
+        };
+        let keys = Array::of(self.changes.len(), key)?;
+        let Scan { sorted, varying, .. } = scan(&keys, 0);
+        let mut numbers = Buffer::from_array(Array::of(self.changes.len(), |number| number as u32)?);
+        if !sorted {
+            numbers = sort(keys, &numbers, 0, varying)?.1;
+        }
+        Ok(numbers.as_slice::<u32>().unwrap_or_default().to_vec())
     }
 
     /// One change for each coordinates that occur, in the order of modes: the number of one that has them, and the change.
-    fn taken_together(&self, modes: &[usize], dims: &[u64], fill: T) -> Vec<(u32, Change<T>)> {
-        let numbers = self.in_order(modes, dims);
+    fn taken_together(
+        &self,
+        modes: &[usize],
+        dims: &[u64],
+        fill: T,
+    ) -> Result<Vec<(u32, Change<T>)>, StorageError> {
+        let numbers = self.in_order(modes, dims)?;
         let mut together: Vec<(u32, Change<T>)> = Vec::with_capacity(numbers.len());
         for number in numbers {
             let change = self.changes[number as usize];
@@ -147,11 +169,29 @@ impl<T: Element> Batch<T> {
                 _ => together.push((number, change)),
             }
         }
-        together
+        Ok(together)
     }
 }
 
 impl<T: Element> Change<T> {
+    /// The value of an entry that is not stored before, of a tensor of a fill value. Nothing of one that is removed.
+    pub(super) fn fresh(self, fill: T) -> Option<T> {
+        match self {
+            Change::Set(value) => Some(value),
+            Change::Add(value) => Some(sum(fill, value)),
+            Change::Remove => None,
+        }
+    }
+
+    /// The value of an entry that has one before.
+    pub(super) fn applied(self, before: T) -> Option<T> {
+        match self {
+            Change::Set(value) => Some(value),
+            Change::Add(value) => Some(sum(before, value)),
+            Change::Remove => None,
+        }
+    }
+
     /// This change, and then another.
     fn then(self, next: Change<T>, fill: T) -> Change<T> {
         match (self, next) {
@@ -173,7 +213,7 @@ fn sum<T: Element>(one: T, other: T) -> T {
 }
 
 /// A change that was carried out: the change's number, and the value before, if the entry was there.
-type Done<T> = (u32, Option<T>);
+pub(super) type Done<T> = (u32, Option<T>);
 
 impl Tensor {
     /// Carries out all changes of a batch, or none.
@@ -195,13 +235,18 @@ impl Tensor {
         let few = batch.len() as u64 <= (self.nnz() / PART).max(FEW);
         if few && is_updated_in_place(self.format()) {
             let modes = self.format().mode_order().to_vec();
-            let changes = batch.taken_together(&modes, self.dims(), fill);
-            if let Some(updated) = self.update_in_place(batch, &changes)? {
+            let changes = batch.taken_together(&modes, self.dims(), fill)?;
+            let updated = match self.has_rows() {
+                true => self.update_rows(batch, &changes)?,
+                false => self.update_in_place(batch, &changes)?,
+            };
+            if let Some(updated) = updated {
+                self.tidy();
                 return Ok(updated);
             }
         }
         let natural: Vec<usize> = (0..self.order()).collect();
-        self.update_anew(batch, &batch.taken_together(&natural, self.dims(), fill))
+        self.update_anew(batch, &batch.taken_together(&natural, self.dims(), fill)?)
     }
 
     /// The same one after the other; `None` if the tensor has to be made anew, and is as it was.
@@ -254,21 +299,15 @@ impl Tensor {
             Some(Put::Nowhere) | None => return Ok(None),
         };
         let values = self.parts_mut().3;
-        let own = match change {
-            Change::Set(value) => value,
-            Change::Add(value) if is_new => sum(fill, value),
-            Change::Add(value) => {
-                let there = values.as_slice::<T>().and_then(|values| values.get(position as usize).copied());
-                sum(there.unwrap_or_default(), value)
-            }
-            Change::Remove => return Ok(None),
-        };
+        let there = values.as_slice::<T>().and_then(|values| values.get(position as usize).copied());
+        let own = if is_new { change.fresh(fill) } else { change.applied(there.unwrap_or_default()) };
+        let Some(own) = own else { return Ok(None) };
         let before = exchange(values, position, own)?;
         Ok(Some(before.filter(|_| !is_new)))
     }
 
     /// Takes changes back, from the last on.
-    fn undo<T: Element>(&mut self, batch: &Batch<T>, done: &[Done<T>]) -> Result<(), StorageError> {
+    pub(super) fn undo<T: Element>(&mut self, batch: &Batch<T>, done: &[Done<T>]) -> Result<(), StorageError> {
         for (number, before) in done.iter().rev() {
             match before {
                 Some(value) => drop(self.insert(batch.at(*number), *value)?),
@@ -301,15 +340,13 @@ impl Tensor {
                 put_new(batch.at(number), change, fill, &mut updated, &mut take);
             }
             match next.next_if(|(number, _)| batch.at(*number) == own.as_slice()) {
-                Some((_, Change::Remove)) => updated.removed += 1,
-                Some((_, Change::Set(new))) => {
-                    updated.changed += 1;
-                    take(&own, new);
-                }
-                Some((_, Change::Add(more))) => {
-                    updated.changed += 1;
-                    take(&own, sum(*value, more));
-                }
+                Some((_, change)) => match change.applied(*value) {
+                    Some(new) => {
+                        updated.changed += 1;
+                        take(&own, new);
+                    }
+                    None => updated.removed += 1,
+                },
                 None => take(&own, *value),
             }
         }
@@ -329,12 +366,10 @@ fn put_new<T: Element>(
     updated: &mut Updated,
     take: &mut impl FnMut(&[u64], T),
 ) {
-    match change {
-        Change::Remove => return,
-        Change::Set(value) => take(at, value),
-        Change::Add(value) => take(at, sum(fill, value)),
+    if let Some(value) = change.fresh(fill) {
+        take(at, value);
+        updated.inserted += 1;
     }
-    updated.inserted += 1;
 }
 
 /// A batch of more than one change for so many entries is merged with all that is stored.

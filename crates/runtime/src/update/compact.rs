@@ -3,11 +3,35 @@
 //! Nodes that were made by updates lie where there was room, and walks through them fetch memory from everywhere. Compaction is a
 //! conversion to plain levels and back: nodes are full and balanced then, as in a tensor that was packed, and free nodes are given
 //! back.
+//!
+//! A tensor that grows is compacted on the way, each time that half as many nodes have been made as there were before. That costs
+//! a node about as much as the conversion of three, however many there are, and leaves no more than a third of all out of order:
+//!
+//! ```text
+//! nodes         8192       12288       18432       27648   ..
+//! compacted             at 12288    at 18432    at 27648
+//! ```
 
 use crate::error::StorageError;
+use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
+/// Nodes of fewer words are near in any case.
+const LEAST: u64 = 1 << 15;
+
 impl Tensor {
+    /// Compacts a tensor whose nodes have become half as many again since that was done last. If memory is refused, it stays as it is.
+    pub(super) fn tidy(&mut self) {
+        let has_grown = |level: &LevelStorage| {
+            let words = level.nodes().map_or(0, |(_, _, words)| words.len() as u64);
+            words >= LEAST && level.kept().made_words > words / 3
+        };
+        if self.levels().iter().any(has_grown) {
+            // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.
+            let _ = self.compact();
+        }
+    }
+
     /// Stores the tensor anew in its format, if updates have left unused places or an order of nodes that is not that of
     /// coordinates.
     ///

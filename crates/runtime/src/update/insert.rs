@@ -42,7 +42,10 @@ impl Tensor {
     pub fn insert<T: Element>(&mut self, coordinates: &[u64], value: T) -> Result<Option<T>, StorageError> {
         self.check_entry(coordinates, T::DTYPE)?;
         match self.insert_in_place(coordinates, value)? {
-            Some(before) => Ok(before),
+            Some(before) => {
+                self.tidy();
+                Ok(before)
+            }
             None => self.insert_anew(coordinates, value),
         }
     }

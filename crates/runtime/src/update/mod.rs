@@ -4,6 +4,7 @@
 //! insert.rs      one entry is put in
 //! remove.rs      one entry is taken out
 //! batch.rs       many changes, all or none
+//! rows.rs        those of tensors of nodes, level by level and row after row
 //! dims.rs        dimensions that grow
 //! entries.rs     a batch of entries as a file has them
 //! compact.rs     nodes in the order of coordinates, without unused ones
@@ -18,6 +19,7 @@ mod dims;
 mod entries;
 mod insert;
 mod remove;
+mod rows;
 mod snapshot;
 
 use lacunar_formats::{DType, Format, LevelKind, Scalar};

@@ -10,6 +10,7 @@ use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Schema, Step, Targ
 
 use super::items::{Fit, Item, Source};
 use super::payload::FRESH;
+use super::renew::Renewal;
 use super::search::Search;
 
 /// How many items an array without a bound gets before its node is split, if it can be.
@@ -31,8 +32,14 @@ pub(crate) struct Kept {
     pub most: Most,
     /// By type and class of room, the first words of free nodes.
     free: Vec<Vec<u32>>,
+    /// How many words these have.
+    free_words: u64,
+    /// How many words nodes have that were made since all were laid out in order.
+    pub made_words: u64,
     /// The way to the last element, whose memory is used again.
     pub path: Vec<super::edit::Visit>,
+    /// What is kept to make subtensors anew, once that was asked for.
+    pub renewal: Option<Box<Renewal>>,
 }
 
 impl Clone for Kept {
@@ -42,7 +49,10 @@ impl Clone for Kept {
             searches: self.searches.clone(),
             most: self.most,
             free: self.free.clone(),
+            free_words: self.free_words,
+            made_words: self.made_words,
             path: Vec::new(),
+            renewal: None,
         }
     }
 }
@@ -74,12 +84,23 @@ impl Kept {
         self.free.get_mut(ty * CLASSES + class)?.pop()
     }
 
-    /// Keeps a node that is free.
-    pub fn give(&mut self, ty: usize, room: u32, base: u32) {
+    /// Says how many words a node has that was taken.
+    pub fn has_taken(&mut self, words: u64) {
+        self.free_words -= words;
+    }
+
+    /// Keeps a node that is free, by its first word, with so many words.
+    pub fn give(&mut self, ty: usize, room: u32, (base, words): (u32, u64)) {
         let class = (u32::BITS - room.leading_zeros()) as usize;
         if let Some(list) = self.free.get_mut(ty * CLASSES + class) {
             list.push(base);
+            self.free_words += words;
         }
+    }
+
+    /// True if a quarter of so many words is free.
+    pub fn is_largely_free(&self, words: usize) -> bool {
+        self.free_words > words as u64 / 4
     }
 }
 

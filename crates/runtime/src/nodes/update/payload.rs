@@ -107,6 +107,25 @@ impl<'a> Payload<'a> {
         }
     }
 
+    /// Gives a new element other bytes.
+    pub fn set_fresh(&mut self, bytes: &[u8]) {
+        self.fresh.clear();
+        self.fresh.extend(bytes.iter().copied().map(MaybeUninit::new));
+    }
+
+    /// Writes the bytes of an element to a position.
+    pub fn write(&mut self, bytes: &[u8], position: u64) {
+        let to = self.range(position..position + 1);
+        if let Some(to) = self.buffer.bytes_mut().get_mut(to) {
+            to.iter_mut().zip(bytes).for_each(|(to, byte)| *to = MaybeUninit::new(*byte));
+        }
+    }
+
+    /// The array.
+    pub fn buffer_mut(&mut self) -> &mut Buffer {
+        self.buffer
+    }
+
     /// Forgets all that is held but the new element.
     pub fn release(&mut self) {
         self.held.clear();

@@ -57,7 +57,17 @@ impl Editor<'_> {
     /// # Errors
     /// Memory is refused; nothing has been changed.
     pub fn remove(&mut self, coordinate: u32) -> Result<Removed, StorageError> {
-        let Located::Found { at, .. } = self.locate(coordinate) else { return Ok(Removed::Absent) };
+        match self.locate(coordinate) {
+            Located::Found { at, .. } => self.remove_at(at),
+            Located::Gap { .. } => Ok(Removed::Absent),
+        }
+    }
+
+    /// Removes the element of a word in the last node of the path.
+    ///
+    /// # Errors
+    /// Memory is refused; nothing has been changed.
+    pub fn remove_at(&mut self, at: u32) -> Result<Removed, StorageError> {
         if self.shift_out(at) || self.unhook() {
             return Ok(Removed::Done);
         }
