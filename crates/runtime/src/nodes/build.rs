@@ -73,7 +73,9 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
         });
         Buffer::from_array(places)
     });
-    let level = LevelStorage::new(place.kind(), place.size(), vec![Buffer::from_array(root), Buffer::from_array(node)]);
+    let mut level =
+        LevelStorage::new(place.kind(), place.size(), vec![Buffer::from_array(root), Buffer::from_array(node)]);
+    level.set_laid_out(segments.total() as u64);
     Ok(Spread { level, places: Places::Listed(places) })
 }
 

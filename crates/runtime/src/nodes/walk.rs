@@ -162,13 +162,7 @@ fn next_child(view: View, frame: &mut Frame, visitor: &mut impl Visitor) -> Opti
 
 /// The node of an item of a field of children.
 #[inline(always)]
-fn child(
-    view: View,
-    node: &Node,
-    base: usize,
-    (field, to): (&Field, Target),
-    item: u32,
-) -> Option<(usize, usize)> {
+fn child(view: View, node: &Node, base: usize, (field, to): (&Field, Target), item: u32) -> Option<(usize, usize)> {
     let word = field.word(view.room(node, base), item);
     view.open(to, view.node[base + word as usize])
 }

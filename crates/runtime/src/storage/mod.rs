@@ -407,6 +407,11 @@ impl LevelStorage {
         }
     }
 
+    /// Says how many elements a level of nodes has, which lie in order.
+    pub(crate) fn set_laid_out(&mut self, elements: u64) {
+        self.kept.laid_out = elements;
+    }
+
     /// What updates of nodes keep beside the arrays.
     pub(crate) fn kept(&self) -> &Kept {
         &self.kept

@@ -130,7 +130,11 @@ impl<T: Element> Batch<T> {
                 let mut numbers: Vec<u32> = (0..self.changes.len() as u32).collect();
                 numbers.sort_by(|one, other| {
                     let (one, other) = (self.at(*one), self.at(*other));
-                    modes.iter().map(|mode| one[*mode].cmp(&other[*mode])).find(|it| it.is_ne()).unwrap_or(Ordering::Equal)
+                    modes
+                        .iter()
+                        .map(|mode| one[*mode].cmp(&other[*mode]))
+                        .find(|it| it.is_ne())
+                        .unwrap_or(Ordering::Equal)
                 });
                 Ok(numbers)
             }
@@ -154,12 +158,7 @@ impl<T: Element> Batch<T> {
     }
 
     /// One change for each coordinates that occur, in the order of modes: the number of one that has them, and the change.
-    fn taken_together(
-        &self,
-        modes: &[usize],
-        dims: &[u64],
-        fill: T,
-    ) -> Result<Vec<(u32, Change<T>)>, StorageError> {
+    fn taken_together(&self, modes: &[usize], dims: &[u64], fill: T) -> Result<Vec<(u32, Change<T>)>, StorageError> {
         let numbers = self.in_order(modes, dims)?;
         let mut together: Vec<(u32, Change<T>)> = Vec::with_capacity(numbers.len());
         for number in numbers {

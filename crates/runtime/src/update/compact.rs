@@ -4,29 +4,30 @@
 //! conversion to plain levels and back: nodes are full and balanced then, as in a tensor that was packed, and free nodes are given
 //! back.
 //!
-//! A tensor that grows is compacted on the way, each time that half as many nodes have been made as there were before. That costs
-//! a node about as much as the conversion of three, however many there are, and leaves no more than a third of all out of order:
+//! A tensor that grows is compacted on the way, each time that as many entries have been put in as there were before, if that has made
+//! nodes and has not only filled them. So an entry costs about as much as the conversion of two besides, however many there are,
+//! and no more than half of all are out of order:
 //!
 //! ```text
-//! nodes         8192       12288       18432       27648   ..
-//! compacted             at 12288    at 18432    at 27648
+//! entries       8192       16384       32768       65536   ..
+//! compacted             at 16384    at 32768    at 65536
 //! ```
 
 use crate::error::StorageError;
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
-/// Nodes of fewer words are near in any case.
-const LEAST: u64 = 1 << 15;
+/// As many entries are near in any case.
+const LEAST: u64 = 1 << 13;
 
 impl Tensor {
-    /// Compacts a tensor whose nodes have become half as many again since that was done last. If memory is refused, it stays as it is.
+    /// Compacts a tensor that has been given as many entries again since that was done last. If memory is refused, it stays as it is.
     pub(super) fn tidy(&mut self) {
         let has_grown = |level: &LevelStorage| {
-            let words = level.nodes().map_or(0, |(_, _, words)| words.len() as u64);
-            words >= LEAST && level.kept().made_words > words / 3
+            let (kept, words) = (level.kept(), level.nodes().map_or(0, |(_, _, words)| words.len() as u64));
+            kept.inserted > kept.laid_out.max(LEAST) && kept.made_words > words / 4
         };
-        if self.levels().iter().any(has_grown) {
+        if self.levels().last().is_some_and(has_grown) {
             // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.
             let _ = self.compact();
         }

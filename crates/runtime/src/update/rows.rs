@@ -73,14 +73,19 @@ impl Tensor {
         for level in 0..self.levels().len() {
             if self.levels()[level].kind() == LevelKind::DENSE {
                 let (size, mode) = (self.levels()[level].size(), self.format().mode_order()[level]);
-                let step = |(parent, (number, _)): (&mut u64, &(u32, _))| *parent = *parent * size + batch.at(*number)[mode];
+                let step =
+                    |(parent, (number, _)): (&mut u64, &(u32, _))| *parent = *parent * size + batch.at(*number)[mode];
                 parents.iter_mut().zip(puts).for_each(step);
                 continue;
             }
             let column = self.coordinates_of(level, batch, puts);
             self.own(level)?;
             let is_last = level + 1 == self.levels().len();
-            let fresh = if is_last { puts.iter().map(|(_, change)| change.fresh(fill).unwrap_or(fill)).collect() } else { Vec::new() };
+            let fresh = if is_last {
+                puts.iter().map(|(_, change)| change.fresh(fill).unwrap_or(fill)).collect()
+            } else {
+                Vec::new()
+            };
             let fresh = Buffer::from_vec(fresh);
             let fill = self.fill();
             let (_, _, levels, values) = self.parts_mut();

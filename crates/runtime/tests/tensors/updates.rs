@@ -198,8 +198,12 @@ fn histories_of_other_formats() {
 fn large_batches_of_every_schema() {
     let mut rng = SplitMix(7);
     let formats = schemas().into_iter().map(|schema| (format!("d{{{schema}}}"), vec![40, 300]));
-    let others = ["{bst}{bst}", "{btree}{ctree<4>}", "{ttree<3>}{blist<4>}", "{blist_unsorted<3>}{bst}", "{bst}d{btree<4>}"];
-    let others = others.into_iter().map(|text| (text.to_string(), vec![30, 30, 20][..2 + text.contains('d') as usize].to_vec()));
+    let others =
+        ["{bst}{bst}", "{btree}{ctree<4>}", "{ttree<3>}{blist<4>}", "{blist_unsorted<3>}{bst}", "{bst}d{btree<4>}"];
+    let others = others.into_iter().map(|text| {
+        let order = if text.contains("}d{") { 3 } else { 2 };
+        (text.to_string(), vec![30, 30, 20][..order].to_vec())
+    });
     for (text, dims) in formats.chain(others) {
         let mut tensor = Tensor::zeros(dims.clone(), &format(&text, dims.len()), DType::F64).unwrap();
         let mut map = Map::new();
@@ -210,7 +214,8 @@ fn large_batches_of_every_schema() {
             // Some rounds go into a few rows, some take most out again.
             let rows = if round % 3 == 0 { 3 } else { dims[0] };
             for _ in 0..1 + rng.below(900) {
-                let at: Vec<u64> = dims.iter().enumerate().map(|(k, size)| rng.below(if k == 0 { rows } else { *size })).collect();
+                let at: Vec<u64> =
+                    dims.iter().enumerate().map(|(k, size)| rng.below(if k == 0 { rows } else { *size })).collect();
                 let (kind, value) = (rng.below(if round % 5 == 4 { 30 } else { 3 }), 1.0 + rng.below(9) as f64);
                 match kind {
                     0 => {

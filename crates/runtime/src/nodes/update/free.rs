@@ -34,7 +34,10 @@ pub(crate) struct Kept {
     free: Vec<Vec<u32>>,
     /// How many words these have.
     free_words: u64,
-    /// How many words nodes have that were made since all were laid out in order.
+    /// How many elements there were when nodes were laid out in order, how many have been put in since, and how many words nodes have that
+    /// were made since.
+    pub laid_out: u64,
+    pub inserted: u64,
     pub made_words: u64,
     /// The way to the last element, whose memory is used again.
     pub path: Vec<super::edit::Visit>,
@@ -50,6 +53,8 @@ impl Clone for Kept {
             most: self.most,
             free: self.free.clone(),
             free_words: self.free_words,
+            laid_out: self.laid_out,
+            inserted: self.inserted,
             made_words: self.made_words,
             path: Vec::new(),
             renewal: None,

@@ -35,9 +35,9 @@ use remove::Removed;
 pub(crate) use free::Kept;
 pub use insert::Put;
 pub use payload::Payload;
-pub(crate) use run::{Changes, change_runs, place_runs};
 #[cfg(test)]
 pub(crate) use payload::limit;
+pub(crate) use run::{Changes, change_runs, place_runs};
 
 use super::View;
 

@@ -16,6 +16,7 @@ use std::ops::Range;
 
 use crate::buffer::Buffer;
 use crate::error::AllocError;
+use crate::moved::fetch;
 
 /// The number of the new element among those that are held.
 pub(crate) const FRESH: u32 = 0;
@@ -119,6 +120,11 @@ impl<'a> Payload<'a> {
         if let Some(to) = self.buffer.bytes_mut().get_mut(to) {
             to.iter_mut().zip(bytes).for_each(|(to, byte)| *to = MaybeUninit::new(*byte));
         }
+    }
+
+    /// Asks for what is at a position, which may not be there.
+    pub fn fetch(&self, position: u64) {
+        fetch(self.buffer.as_ptr().wrapping_add(position as usize * self.bytes));
     }
 
     /// The array.

@@ -167,6 +167,7 @@ impl Editor<'_> {
             Some(template) => self.copy(template, from_free, (places, merged), changes)?,
             None => 0,
         };
+        self.kept.inserted += count as u64;
         if let Some(word) = self.root.as_mut_slice::<u32>().and_then(|root| root.get_mut(self.parent as usize)) {
             *word = root;
         }
@@ -193,7 +194,7 @@ impl Editor<'_> {
             }
         } else {
             let (base, slot) = self.extend(template.words.len() as u64, template.positions)?;
-            // Those behind the first are in order.
+            // All but the first are behind another one.
             self.kept.made_words += template.words_of(0).len() as u64;
             places.extend(template.nodes.iter().map(|node| (base + node.word, slot + node.slot)));
         }

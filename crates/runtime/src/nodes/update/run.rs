@@ -176,16 +176,29 @@ impl Editor<'_> {
     fn fetch_ahead(&self, parents: &[u64], run: std::ops::Range<usize>) {
         let (roots, words) = (self.root.as_slice::<u32>(), self.node.as_slice::<u32>());
         let (Some(roots), Some(words)) = (roots, words) else { return };
+        // Of several types, the first stands for all.
+        let types = self.schema.types(self.schema.entry());
+        let root_slot = types.first().and_then(|ty| self.schema.nodes()[*ty].layout.slot);
         let root = |ahead: usize| parents.get(run.start + ahead).and_then(|parent| roots.get(*parent as usize));
         if let Some(root) = root(FAR) {
             fetch(std::ptr::from_ref(root));
         }
-        if let Some(base) = root(NEAR).map(|handle| (*handle & !(self.schema.align() - 1)) as usize) {
-            fetch(words.as_ptr().wrapping_add(base));
+        let node = |ahead: usize| root(ahead).map(|handle| (*handle & !(self.schema.align() - 1)) as usize);
+        if let Some(base) = node(NEAR) {
+            // In a row that was laid out at once, what the root has before it and behind it is around it.
+            let lines = [base, base.wrapping_sub(LINE), base + LINE];
+            lines.into_iter().for_each(|word| fetch(words.as_ptr().wrapping_add(word)));
+        }
+        if let Some(base) = node(NEXT) {
+            let slot = root_slot.and_then(|word| words.get(base + word as usize)).copied().unwrap_or_default();
+            self.payload.fetch(u64::from(slot));
         }
     }
 }
 
-/// How many changes ahead handles of root nodes are asked for, and the nodes themselves.
+/// How many changes ahead handles of root nodes are asked for, the nodes, and their values.
 const FAR: usize = 16;
 const NEAR: usize = 8;
+const NEXT: usize = 4;
+/// The words of a line of the cache.
+const LINE: usize = 16;
