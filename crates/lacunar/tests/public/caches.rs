@@ -67,7 +67,18 @@ fn every_number_of_columns() {
 
 #[test]
 fn rows_of_nodes_that_come_next_are_fetched() {
-    let formats = ["list", "blist<4>", "blist_holes<3>", "blist_unsorted<4>", "vblist", "bst", "rbtree", "ctree<4>", "btree<3>", "pactree<6,3>"];
+    let formats = [
+        "list",
+        "blist<4>",
+        "blist_holes<3>",
+        "blist_unsorted<4>",
+        "vblist",
+        "bst",
+        "rbtree",
+        "ctree<4>",
+        "btree<3>",
+        "pactree<6,3>",
+    ];
     let entries: Vec<([u64; 2], f64)> =
         (0..ROWS).flat_map(|i| row(i).map(move |j| ([i, j], value(i, j).into()))).collect();
     let all: Vec<(&[u64], f64)> = entries.iter().map(|(at, value)| (at.as_slice(), *value)).collect();

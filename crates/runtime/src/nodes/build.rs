@@ -35,7 +35,7 @@ use crate::values::Element;
 /// No node of the schema holds so many elements, words or positions are more than 32 bits count, or memory is refused.
 pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
     check_size(place)?;
-    let shapes = Shapes::new(schema);
+    let shapes = Shapes::new(schema).growing(segments.grows());
     let parents = segments.parents();
     let forms = Forms::new(&shapes, segments, place)?;
     let first = u64::from(schema.align());
@@ -336,7 +336,10 @@ impl<N: Nodes> Tree<'_, N> {
             node.layout.unbounded.iter().any(|array| node.fields[*array].array() == Some(Extent::Size(field)))
         };
         let lengths = it.sizes.iter().zip(deal.lengths).filter(|(size, _)| is_unbounded(size.field));
-        let room = lengths.map(|(_, length)| length).max().unwrap_or_default();
+        let room = match lengths.map(|(_, length)| length).max() {
+            Some(length) if self.shapes.grows => growing_room(length),
+            length => length.unwrap_or_default(),
+        };
         let to_come = self.shapes.to_come(choice, &deal);
         let (before, rest, open) = (self.early.len(), deal.rest, deal.open);
         let placed = None;
@@ -489,6 +492,14 @@ impl<N: Nodes> Tree<'_, N> {
         }
     }
 }
+
+/// The room of arrays without a bound that have so many items, and are going to get more.
+pub(super) fn growing_room(items: u32) -> u32 {
+    items.next_power_of_two().max(LEAST_ROOM)
+}
+
+/// The least room of such an array.
+const LEAST_ROOM: u32 = 4;
 
 /// True of fields of children.
 fn is_child(field: &Field) -> bool {

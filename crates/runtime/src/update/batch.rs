@@ -22,7 +22,7 @@ use crate::coo::{Coo, Coordinates};
 use crate::dispatch::with_word;
 use crate::error::StorageError;
 use crate::fill::{element_of, scalar_of};
-use crate::keys::Layout;
+use crate::keys::{Access, Keyed, Layout};
 use crate::nodes::Put;
 use crate::sort::{Key, Scan, scan, sort};
 use crate::tensor::Tensor;
@@ -119,13 +119,13 @@ impl<T: Element> Batch<T> {
         &self.coordinates[first..first + self.order]
     }
 
-    /// The numbers of changes in the order of modes of a tensor of such sizes; of the same coordinates, in the order of changes.
-    fn in_order(&self, modes: &[usize], dims: &[u64]) -> Result<Vec<u32>, StorageError> {
+    /// One change for each coordinates that occur, in the order of modes of a tensor of such sizes.
+    fn taken_together(&self, modes: &[usize], dims: &[u64], fill: T) -> Result<Sorted<T>, StorageError> {
         let sizes: Vec<u64> = modes.iter().map(|mode| dims[*mode]).collect();
         let layout = Layout::new(&sizes);
         match layout.bits() {
-            0..=64 => self.in_order_by::<u64>(modes, &layout),
-            65..=128 => self.in_order_by::<u128>(modes, &layout),
+            0..=64 => self.together_by::<u64>(modes, layout, fill),
+            65..=128 => self.together_by::<u128>(modes, layout, fill),
             _ => {
                 let mut numbers: Vec<u32> = (0..self.changes.len() as u32).collect();
                 numbers.sort_by(|one, other| {
@@ -136,39 +136,93 @@ impl<T: Element> Batch<T> {
                         .find(|it| it.is_ne())
                         .unwrap_or(Ordering::Equal)
                 });
-                Ok(numbers)
+                let repeats = |k: usize| k > 0 && self.at(numbers[k - 1]) == self.at(numbers[k]);
+                let coordinate = |k: usize, level: usize| self.at(numbers[k])[modes[level]];
+                Ok(self.together(&numbers, modes.len(), repeats, coordinate, fill))
             }
         }
     }
 
     /// The same with the coordinates of a change in one key.
-    fn in_order_by<K: Key>(&self, modes: &[usize], layout: &Layout) -> Result<Vec<u32>, StorageError> {
+    fn together_by<K: Key>(&self, modes: &[usize], layout: Layout, fill: T) -> Result<Sorted<T>, StorageError> {
         let units: Vec<K> = (0..modes.len()).map(|level| layout.unit(level)).collect();
         let key = |number: usize| {
             let at = self.at(number as u32);
             modes.iter().zip(&units).fold(K::ZERO, |key, (mode, unit)| key.plus(unit.times(at[*mode])))
         };
-        let keys = Array::of(self.changes.len(), key)?;
+        let mut keys = Array::of(self.changes.len(), key)?;
         let Scan { sorted, varying, .. } = scan(&keys, 0);
         let mut numbers = Buffer::from_array(Array::of(self.changes.len(), |number| number as u32)?);
         if !sorted {
-            numbers = sort(keys, &numbers, 0, varying)?.1;
+            (keys, numbers) = sort(keys, &numbers, 0, varying)?;
         }
-        Ok(numbers.as_slice::<u32>().unwrap_or_default().to_vec())
+        let keyed = Keyed { keys, layout };
+        let repeats = |k: usize| k > 0 && keyed.keys[k] == keyed.keys[k - 1];
+        let columns: Vec<_> = (0..modes.len()).map(|level| keyed.column(level)).collect();
+        let coordinate = |k: usize, level: usize| columns[level](k);
+        Ok(self.together(numbers.as_slice().unwrap_or_default(), modes.len(), repeats, coordinate, fill))
     }
 
-    /// One change for each coordinates that occur, in the order of modes: the number of one that has them, and the change.
-    fn taken_together(&self, modes: &[usize], dims: &[u64], fill: T) -> Result<Vec<(u32, Change<T>)>, StorageError> {
-        let numbers = self.in_order(modes, dims)?;
-        let mut together: Vec<(u32, Change<T>)> = Vec::with_capacity(numbers.len());
-        for number in numbers {
+    /// The same of changes in order, with those that repeat the coordinates of the one before.
+    fn together(
+        &self,
+        numbers: &[u32],
+        levels: usize,
+        repeats: impl Fn(usize) -> bool,
+        coordinate: impl Fn(usize, usize) -> u64,
+        fill: T,
+    ) -> Sorted<T> {
+        let mut sorted = Sorted::with_room(levels, numbers.len());
+        for (k, &number) in numbers.iter().enumerate() {
             let change = self.changes[number as usize];
-            match together.last_mut() {
-                Some((before, last)) if self.at(*before) == self.at(number) => *last = last.then(change, fill),
-                _ => together.push((number, change)),
+            match sorted.changes.last_mut().filter(|_| repeats(k)) {
+                Some(last) => *last = last.then(change, fill),
+                None => {
+                    sorted.numbers.push(number);
+                    sorted.changes.push(change);
+                    sorted.columns.iter_mut().enumerate().for_each(|(level, own)| own.push(coordinate(k, level)));
+                }
             }
         }
-        Ok(together)
+        sorted
+    }
+}
+
+/// Changes in the order of levels, each at other coordinates.
+#[derive(Debug)]
+pub(super) struct Sorted<T> {
+    /// The number in the batch of a change with these coordinates.
+    pub numbers: Vec<u32>,
+    pub changes: Vec<Change<T>>,
+    /// The coordinates, by level.
+    pub columns: Vec<Vec<u64>>,
+}
+
+impl<T: Element> Sorted<T> {
+    fn with_room(levels: usize, len: usize) -> Sorted<T> {
+        let columns = (0..levels).map(|_| Vec::with_capacity(len)).collect();
+        Sorted { numbers: Vec::with_capacity(len), changes: Vec::with_capacity(len), columns }
+    }
+
+    /// Those of which a condition holds, and the others.
+    pub fn partition(self, is_first: impl Fn(&Change<T>) -> bool) -> (Sorted<T>, Sorted<T>) {
+        let (levels, first) = (self.columns.len(), self.changes.iter().filter(|change| is_first(change)).count());
+        if first == self.changes.len() {
+            return (self, Sorted::with_room(levels, 0));
+        }
+        let mut parts = (Sorted::with_room(levels, first), Sorted::with_room(levels, self.changes.len() - first));
+        for (k, change) in self.changes.iter().enumerate() {
+            let part = if is_first(change) { &mut parts.0 } else { &mut parts.1 };
+            part.numbers.push(self.numbers[k]);
+            part.changes.push(*change);
+            part.columns.iter_mut().zip(&self.columns).for_each(|(own, column)| own.push(column[k]));
+        }
+        parts
+    }
+
+    /// The changes with their numbers.
+    fn iter(&self) -> impl Iterator<Item = (u32, Change<T>)> {
+        self.numbers.iter().copied().zip(self.changes.iter().copied())
     }
 }
 
@@ -236,7 +290,7 @@ impl Tensor {
             let modes = self.format().mode_order().to_vec();
             let changes = batch.taken_together(&modes, self.dims(), fill)?;
             let updated = match self.has_rows() {
-                true => self.update_rows(batch, &changes)?,
+                true => self.update_rows(batch, changes)?,
                 false => self.update_in_place(batch, &changes)?,
             };
             if let Some(updated) = updated {
@@ -252,10 +306,10 @@ impl Tensor {
     fn update_in_place<T: Element>(
         &mut self,
         batch: &Batch<T>,
-        changes: &[(u32, Change<T>)],
+        changes: &Sorted<T>,
     ) -> Result<Option<Updated>, StorageError> {
         let (mut updated, mut done, mut removed) = (Updated::default(), Vec::new(), Vec::new());
-        for &(number, change) in changes {
+        for (number, change) in changes.iter() {
             let stored = match change {
                 Change::Remove => continue,
                 Change::Set(_) | Change::Add(_) => self.change(batch.at(number), change),
@@ -271,7 +325,7 @@ impl Tensor {
                 }
             }
         }
-        for &(number, _) in changes.iter().filter(|(_, change)| *change == Change::Remove) {
+        for (number, _) in changes.iter().filter(|(_, change)| *change == Change::Remove) {
             match self.remove_in_place::<T>(batch.at(number)) {
                 Ok(Some(before)) => {
                     updated.removed += u64::from(before.is_some());
@@ -317,22 +371,18 @@ impl Tensor {
     }
 
     /// Makes the tensor anew from what is stored and changes in natural order.
-    fn update_anew<T: Element>(
-        &mut self,
-        batch: &Batch<T>,
-        changes: &[(u32, Change<T>)],
-    ) -> Result<Updated, StorageError> {
+    fn update_anew<T: Element>(&mut self, batch: &Batch<T>, changes: &Sorted<T>) -> Result<Updated, StorageError> {
         let stored = self.convert(&Format::csf(self.order()))?.to_coo()?;
         let fill = element_of::<T>(self.fill());
         let old = T::unwrap(&stored.values).map_or(&[][..], Vec::as_slice);
         let mut columns: Vec<Coordinates> = self.dims().iter().map(|size| Coordinates::for_size(*size)).collect();
-        let (mut values, mut updated) = (Vec::with_capacity(old.len() + changes.len()), Updated::default());
+        let (mut values, mut updated) = (Vec::with_capacity(old.len() + changes.numbers.len()), Updated::default());
         let mut take = |at: &[u64], value: T| {
             columns.iter_mut().zip(at).for_each(|(column, coordinate)| column.push(*coordinate));
             values.push(value);
         };
         let mut own = vec![0; self.order()];
-        let mut next = changes.iter().copied().peekable();
+        let mut next = changes.iter().peekable();
         for (k, value) in old.iter().enumerate() {
             own.iter_mut().zip(&stored.coords).for_each(|(own, column)| *own = column.get(k).unwrap_or_default());
             while let Some((number, change)) = next.next_if(|(number, _)| batch.at(*number) < own.as_slice()) {

@@ -25,11 +25,11 @@ impl Tensor {
     pub(super) fn tidy(&mut self) {
         let has_grown = |level: &LevelStorage| {
             let (kept, words) = (level.kept(), level.nodes().map_or(0, |(_, _, words)| words.len() as u64));
-            kept.inserted > kept.laid_out.max(LEAST) && kept.made_words > words / 4
+            kept.inserted > kept.laid_out.max(LEAST) && kept.made_words > words / 16
         };
         if self.levels().last().is_some_and(has_grown) {
             // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.
-            let _ = self.compact();
+            let _ = self.laid_out(true).map(|compact| *self = compact);
         }
     }
 
@@ -54,8 +54,14 @@ impl Tensor {
         if is_compact || self.format().map().is_some() {
             return Ok(());
         }
-        let (format, fill) = (self.format().clone(), self.fill());
-        *self = self.to_plain()?.spread(&format)?.filled(fill);
+        *self = self.laid_out(false)?;
         Ok(())
+    }
+
+    /// The same tensor with all nodes in order; with room in them, if it is going to get more entries.
+    fn laid_out(&self, grows: bool) -> Result<Tensor, StorageError> {
+        let (format, plain) = (self.format(), self.to_plain()?);
+        let laid_out = if grows { plain.spread_growing(format)? } else { plain.spread(format)? };
+        Ok(laid_out.filled(self.fill()))
     }
 }

@@ -12,7 +12,7 @@
 
 use lacunar_formats::LevelKind;
 
-use super::batch::{Batch, Change, Done, Updated};
+use super::batch::{Batch, Change, Done, Sorted, Updated};
 use super::payload_of;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
@@ -20,9 +20,6 @@ use crate::fill::element_of;
 use crate::nodes::{Changes, change_runs, place_runs};
 use crate::tensor::Tensor;
 use crate::values::Element;
-
-/// Changes with their coordinates, by their numbers in a batch.
-type Numbered<T> = [(u32, Change<T>)];
 
 impl Tensor {
     /// True if a batch goes down level by level.
@@ -37,12 +34,12 @@ impl Tensor {
     pub(super) fn update_rows<T: Element>(
         &mut self,
         batch: &Batch<T>,
-        changes: &Numbered<T>,
+        changes: Sorted<T>,
     ) -> Result<Option<Updated>, StorageError> {
-        let (removals, puts): (Vec<_>, Vec<_>) = changes.iter().partition(|(_, change)| *change == Change::Remove);
-        let mut done: Vec<Done<T>> = Vec::with_capacity(puts.len());
-        let mut removed: Vec<(u32, T)> = Vec::with_capacity(removals.len());
-        let outcome = match self.put_rows(batch, &puts, &mut done) {
+        let (removals, puts) = changes.partition(|change| *change == Change::Remove);
+        let mut done: Vec<Done<T>> = Vec::with_capacity(puts.numbers.len());
+        let mut removed: Vec<(u32, T)> = Vec::with_capacity(removals.numbers.len());
+        let outcome = match self.put_rows(&puts, &mut done) {
             Ok(true) => self.remove_rows(batch, &removals, &mut removed),
             failed => failed,
         };
@@ -51,7 +48,7 @@ impl Tensor {
                 self.insert(batch.at(number), value)?;
             }
             self.undo(batch, &done)?;
-            for (number, _) in puts {
+            for number in puts.numbers {
                 self.prune(batch.at(number))?;
             }
             return outcome.map(|_| None);
@@ -62,47 +59,36 @@ impl Tensor {
     }
 
     /// Stores entries and changes their values; false if there is no way to for one of them.
-    fn put_rows<T: Element>(
-        &mut self,
-        batch: &Batch<T>,
-        puts: &Numbered<T>,
-        done: &mut Vec<Done<T>>,
-    ) -> Result<bool, StorageError> {
-        let fill = element_of::<T>(self.fill());
-        let (mut parents, mut is_new) = (vec![0u64; puts.len()], vec![false; puts.len()]);
+    fn put_rows<T: Element>(&mut self, puts: &Sorted<T>, done: &mut Vec<Done<T>>) -> Result<bool, StorageError> {
+        let Sorted { numbers, changes: all, columns } = puts;
+        let (count, fill, scalar) = (numbers.len(), element_of::<T>(self.fill()), self.fill());
+        let (mut parents, mut is_new) = (vec![0u64; count], vec![false; count]);
         for level in 0..self.levels().len() {
             if self.levels()[level].kind() == LevelKind::DENSE {
-                let (size, mode) = (self.levels()[level].size(), self.format().mode_order()[level]);
-                let step =
-                    |(parent, (number, _)): (&mut u64, &(u32, _))| *parent = *parent * size + batch.at(*number)[mode];
-                parents.iter_mut().zip(puts).for_each(step);
+                let size = self.levels()[level].size();
+                parents.iter_mut().zip(&columns[level]).for_each(|(parent, own)| *parent = *parent * size + own);
                 continue;
             }
-            let column = self.coordinates_of(level, batch, puts);
             self.own(level)?;
             let is_last = level + 1 == self.levels().len();
-            let fresh = if is_last {
-                puts.iter().map(|(_, change)| change.fresh(fill).unwrap_or(fill)).collect()
-            } else {
-                Vec::new()
-            };
-            let fresh = Buffer::from_vec(fresh);
-            let fill = self.fill();
+            let fresh = all.iter().take(if is_last { count } else { 0 });
+            let fresh = Buffer::from_vec(fresh.map(|change| change.fresh(fill).unwrap_or(fill)).collect());
             let (_, _, levels, values) = self.parts_mut();
             let (own, below) = levels.split_at_mut(level + 1);
-            let (Some(storage), Some(payload)) = (own.last_mut(), payload_of(below, values, fill)) else {
+            let (Some(storage), Some(payload)) = (own.last_mut(), payload_of(below, values, scalar)) else {
                 return Ok(false);
             };
-            let changes = Changes { parents: &parents, coordinates: &column, values: Some(fresh.as_bytes()) };
+            let coordinates = &narrow(&columns[level]);
+            let changes = Changes { parents: &parents, coordinates, values: Some(fresh.as_bytes()) };
             if is_last {
                 let mut each = |number: usize, position: Option<u32>, values: &mut Buffer| {
-                    let (own, change) = puts[number];
-                    done.push((own, position.and_then(|position| apply(values, u64::from(position), change))));
+                    let before = position.and_then(|position| apply(values, u64::from(position), all[number]));
+                    done.push((numbers[number], before));
                 };
-                return Ok(change_runs(storage, payload, &changes, &mut each)? == puts.len());
+                return Ok(change_runs(storage, payload, &changes, &mut each)? == count);
             }
             let (positions, new) = place_runs(storage, payload, &changes)?;
-            if positions.len() < puts.len() {
+            if positions.len() < count {
                 return Ok(false);
             }
             is_new.iter_mut().zip(new).for_each(|(is_new, own)| *is_new |= own);
@@ -110,8 +96,8 @@ impl Tensor {
         }
         let values = self.parts_mut().3;
         values.make_owned()?;
-        for ((&(number, change), position), is_new) in puts.iter().zip(parents).zip(is_new) {
-            done.push((number, apply(values, position, change).filter(|_| !is_new)));
+        for (((number, change), position), is_new) in numbers.iter().zip(all).zip(parents).zip(is_new) {
+            done.push((*number, apply(values, position, *change).filter(|_| !is_new)));
         }
         Ok(true)
     }
@@ -120,25 +106,25 @@ impl Tensor {
     fn remove_rows<T: Element>(
         &mut self,
         batch: &Batch<T>,
-        removals: &Numbered<T>,
+        removals: &Sorted<T>,
         removed: &mut Vec<(u32, T)>,
     ) -> Result<bool, StorageError> {
+        let Sorted { numbers, columns, .. } = removals;
         let last = self.levels().len() - 1;
-        // The changes that lead somewhere, and the parent positions of the level below.
-        let (mut left, mut parents) = (removals.to_vec(), vec![0u64; removals.len()]);
-        for level in 0..last {
-            let (storage, mode) = (&self.levels()[level], self.format().mode_order()[level]);
+        // The changes that lead somewhere, and their parent positions of the next level.
+        let (mut left, mut parents): (Vec<usize>, Vec<u64>) = ((0..numbers.len()).collect(), vec![0; numbers.len()]);
+        for (storage, column) in self.levels()[..last].iter().zip(columns) {
             let (mut kept, mut positions) = (Vec::with_capacity(left.len()), Vec::with_capacity(left.len()));
             let mut before = None;
-            for (change, &parent) in left.iter().zip(&parents) {
-                let own = batch.at(change.0)[mode];
+            for (&change, &parent) in left.iter().zip(&parents) {
+                let at = (parent, column[change]);
                 let position = match before {
-                    Some((at, position)) if at == (parent, own) => position,
-                    _ => storage.operations().find(storage, parent, own),
+                    Some((other, position)) if other == at => position,
+                    _ => storage.operations().find(storage, parent, at.1),
                 };
-                before = Some(((parent, own), position));
+                before = Some((at, position));
                 if let Some(position) = position {
-                    kept.push(*change);
+                    kept.push(change);
                     positions.push(position);
                 }
             }
@@ -148,45 +134,42 @@ impl Tensor {
             return Ok(true);
         }
         self.own(last)?;
-        let (mode, fill) = (self.format().mode_order()[last], self.fill());
-        let column = self.coordinates_of(last, batch, &left);
+        let fill = self.fill();
+        let column: Vec<u64> = left.iter().map(|change| columns[last][*change]).collect();
         let (_, _, levels, values) = self.parts_mut();
         let (own, below) = levels.split_at_mut(last + 1);
         let Some(storage) = own.last_mut() else { return Ok(false) };
         if storage.kind() == LevelKind::DENSE {
             let (size, fill) = (storage.size(), Change::Set(element_of::<T>(fill)));
-            for (&(number, _), parent) in left.iter().zip(parents) {
-                let place = parent * size + batch.at(number)[mode];
-                removed.extend(apply(values, place, fill).map(|value| (number, value)));
+            for ((&change, parent), own) in left.iter().zip(parents).zip(column) {
+                removed.extend(apply(values, parent * size + own, fill).map(|value| (numbers[change], value)));
             }
             return Ok(true);
         }
         let Some(payload) = payload_of(below, values, fill) else { return Ok(false) };
-        let changes = Changes { parents: &parents, coordinates: &column, values: None };
+        let changes = Changes { parents: &parents, coordinates: &narrow(&column), values: None };
         let mut each = |number: usize, position: Option<u32>, values: &mut Buffer| {
             let value = position.and_then(|position| values.as_slice::<T>()?.get(position as usize).copied());
-            removed.extend(value.map(|value| (left[number].0, value)));
+            removed.extend(value.map(|value| (numbers[left[number]], value)));
         };
         if change_runs(storage, payload, &changes, &mut each)? < left.len() {
             return Ok(false);
         }
         // Positions of outer levels move when the first coordinate goes: all that are empty are found before.
-        let roots = self.levels()[last].numbers(0);
-        let is_first = |k: &usize| *k == 0 || parents[*k] != parents[*k - 1];
-        let empty = (0..left.len()).filter(|k| is_first(k) && roots.get(parents[*k] as usize) == 0);
-        let empty: Vec<u32> = empty.map(|k| left[k].0).collect();
         if last > 0 && self.levels()[last - 1].kind().schema().is_some() {
+            let roots = self.levels()[last].numbers(0);
+            let is_first = |k: &usize| *k == 0 || parents[*k] != parents[*k - 1];
+            let empty = (0..left.len()).filter(|k| is_first(k) && roots.get(parents[*k] as usize) == 0);
+            let empty: Vec<u32> = empty.map(|k| numbers[left[k]]).collect();
             empty.into_iter().try_for_each(|number| self.prune(batch.at(number)))?;
         }
         Ok(true)
     }
+}
 
-    /// The coordinates of changes in a level of nodes.
-    fn coordinates_of<T: Element>(&self, level: usize, batch: &Batch<T>, changes: &Numbered<T>) -> Vec<u32> {
-        let mode = self.format().mode_order()[level];
-        // Numbers of these levels have 32 bits: no dimension is larger.
-        changes.iter().map(|(number, _)| batch.at(*number)[mode] as u32).collect()
-    }
+/// Coordinates of a level of nodes, which have 32 bits: no such dimension is larger.
+fn narrow(column: &[u64]) -> Vec<u32> {
+    column.iter().map(|coordinate| *coordinate as u32).collect()
 }
 
 /// Changes a value; gives the one before.

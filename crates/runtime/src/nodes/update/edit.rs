@@ -16,6 +16,7 @@ use super::items::Item;
 use super::payload::{Payload, reserve};
 use crate::buffer::Buffer;
 use crate::error::StorageError;
+use crate::nodes::build::growing_room;
 use crate::nodes::{View, holder_word};
 
 /// A node on the way from the root to an element.
@@ -227,7 +228,7 @@ impl Editor<'_> {
         let schema = self.schema;
         let described = &schema.nodes()[ty];
         let room = match described.layout.room {
-            Some(_) => items.next_power_of_two().max(LEAST_ROOM),
+            Some(_) => growing_room(items),
             None => 0,
         };
         self.kept.made_words += described.words(room);
@@ -297,9 +298,6 @@ impl Editor<'_> {
         self.path.iter().filter(|visit| !self.shape(visit.ty()).is_linear).count()
     }
 }
-
-/// The least room of an array without a bound that grows.
-const LEAST_ROOM: u32 = 4;
 
 /// How many nodes of a path may be changed by one element in chains.
 const NEAR: usize = 64;

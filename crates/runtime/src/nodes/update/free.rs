@@ -197,6 +197,11 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// Of a type with one element between two children, the fields of these, and the element's.
+    pub fn pair(&self) -> Option<((usize, usize), Single)> {
+        self.binary.zip(self.single).filter(|_| self.lone.is_some())
+    }
+
     fn of(schema: &Schema, ty: usize) -> Shape {
         let node = &schema.nodes()[ty];
         let children: Vec<usize> = node.children().map(|(number, _)| number).collect();

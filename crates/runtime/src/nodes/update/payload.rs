@@ -83,6 +83,15 @@ impl<'a> Payload<'a> {
         }
     }
 
+    /// Exchanges what is at two positions.
+    pub fn exchange(&mut self, one: u64, other: u64) {
+        let (one, other) = (self.range(one..one + 1), self.range(other..other + 1));
+        let bytes = self.buffer.bytes_mut();
+        if bytes.len() >= one.end.max(other.end) {
+            one.zip(other).for_each(|(one, other)| bytes.swap(one, other));
+        }
+    }
+
     /// Takes what is at a position beside; its number there.
     pub fn hold(&mut self, position: u64) -> u32 {
         // Without values, any number but that of the new element.

@@ -52,7 +52,8 @@ impl Renewal {
             return None;
         }
         let (read, merged, places) = (Read::default(), Vec::new(), Vec::new());
-        Some(Renewal { shapes: Shapes::new(schema), templates: HashMap::new(), read, merged, places })
+        let shapes = Shapes::new(schema).growing(true);
+        Some(Renewal { shapes, templates: HashMap::new(), read, merged, places })
     }
 }
 
