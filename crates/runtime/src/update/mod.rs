@@ -4,6 +4,7 @@
 //! insert.rs      one entry is put in
 //! remove.rs      one entry is taken out
 //! batch.rs       many changes, all or none
+//! sorted.rs      these in the order of levels
 //! rows.rs        those of tensors of nodes, level by level and row after row
 //! dims.rs        dimensions that grow
 //! entries.rs     a batch of entries as a file has them
@@ -21,6 +22,7 @@ mod insert;
 mod remove;
 mod rows;
 mod snapshot;
+mod sorted;
 
 use lacunar_formats::{DType, Format, LevelKind, Scalar};
 

@@ -12,8 +12,9 @@
 
 use lacunar_formats::LevelKind;
 
-use super::batch::{Batch, Change, Done, Sorted, Updated};
+use super::batch::{Batch, Change, Done, Updated};
 use super::payload_of;
+use super::sorted::Sorted;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
 use crate::fill::element_of;

@@ -25,7 +25,7 @@ use crate::nodes::shape::Shapes;
 use crate::nodes::template::Template;
 use crate::nodes::walk::{Run, Visitor, runs};
 
-/// Subtensors of more elements are changed element by element.
+/// Subtensors of more elements are changed element by element, and those that would get twice as many.
 const MOST: usize = 256;
 /// So are those that have more elements for each change.
 const PART: usize = 4;
@@ -148,6 +148,7 @@ impl Editor<'_> {
         merge(&read.elements, changes, run.clone(), merged);
         let template = match merged.len() {
             0 => None,
+            len if len > 2 * MOST => return Ok(false),
             len => {
                 let template = templates.entry(len).or_insert_with(|| Template::new(shapes, len as u64));
                 let Some(template) = template else { return Ok(false) };
