@@ -90,18 +90,20 @@ fn rows_of_nodes_that_come_next_are_fetched() {
         let a = Tensor::from_entries(&[ROWS, COLUMNS], entries, spec()).unwrap();
         let b = Tensor::from_entries(&[ROWS, COLUMNS], entries, Format::csr()).unwrap();
         for (backend, threads) in backends.into_iter().flat_map(|backend| [(backend, 1), (backend, 3)]) {
-            let options = || nothing_is_kept(threads).backend(backend).format("A", spec()).format("B", Format::csr());
-            let product = Kernel::compile("y(i) = A(i,j) * x(j)", &options()).unwrap();
+            let options = || nothing_is_kept(threads).backend(backend);
+            let (with_a, with_b) = (options().format("A", spec()), options().format("B", Format::csr()));
+            let with_both = with_a.clone().format("B", Format::csr());
+            let product = Kernel::compile("y(i) = A(i,j) * x(j)", &with_a).unwrap();
             let said = product.explain().join("\n");
             assert!(said.contains("rows of `A` are prefetched"), "{said}");
-            let plain = Kernel::compile("y(i) = B(i,j) * x(j)", &options()).unwrap();
-            let (own, expected): (Vec<f64>, Vec<f64>) =
-                (product.call(&[("A", &a), ("x", &x)]).unwrap(), plain.call(&[("B", &b), ("x", &x)]).unwrap());
+            let plain = Kernel::compile("y(i) = B(i,j) * x(j)", &with_b).unwrap();
+            let own: Vec<f64> = product.call(&[("A", &a), ("x", &x)]).unwrap();
+            let expected: Vec<f64> = plain.call(&[("B", &b), ("x", &x)]).unwrap();
             assert_eq!(own, expected, "{schema}");
-            let sum = Kernel::compile("y(i) = sum(j, A(i,j) + 2 * B(i,j))", &options()).unwrap();
-            let plain = Kernel::compile("y(i) = sum(j, 3 * B(i,j))", &options()).unwrap();
-            let (own, expected): (Vec<f64>, Vec<f64>) =
-                (sum.call(&[("A", &a), ("B", &b)]).unwrap(), plain.call(&[("B", &b)]).unwrap());
+            let sum = Kernel::compile("y(i) = sum(j, A(i,j) + 2 * B(i,j))", &with_both).unwrap();
+            let plain = Kernel::compile("y(i) = sum(j, 3 * B(i,j))", &with_b).unwrap();
+            let own: Vec<f64> = sum.call(&[("A", &a), ("B", &b)]).unwrap();
+            let expected: Vec<f64> = plain.call(&[("B", &b)]).unwrap();
             assert_eq!(own, expected, "{schema}");
         }
     }
