@@ -412,6 +412,11 @@ impl LevelStorage {
         self.kept.laid_out = elements;
     }
 
+    /// Counts elements that are put in from 0 on again.
+    pub(crate) fn forget_inserted(&mut self) {
+        self.kept.inserted = 0;
+    }
+
     /// What updates of nodes keep beside the arrays.
     pub(crate) fn kept(&self) -> &Kept {
         &self.kept

@@ -29,7 +29,11 @@ impl Tensor {
         };
         if self.levels().last().is_some_and(has_grown) {
             // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.
-            let _ = self.laid_out(true).map(|compact| *self = compact);
+            match self.laid_out(true) {
+                Ok(compact) => *self = compact,
+                // It is tried again when as many have been put in once more.
+                Err(_) => self.parts_mut().2.iter_mut().for_each(LevelStorage::forget_inserted),
+            }
         }
     }
 
