@@ -64,10 +64,10 @@ impl Tensor {
         let Sorted { numbers, changes: all, columns } = puts;
         let (count, fill, scalar) = (numbers.len(), element_of::<T>(self.fill()), self.fill());
         let (mut parents, mut is_new) = (vec![0u64; count], vec![false; count]);
-        for level in 0..self.levels().len() {
+        for (level, column) in columns.iter().enumerate() {
             if self.levels()[level].kind() == LevelKind::DENSE {
                 let size = self.levels()[level].size();
-                parents.iter_mut().zip(&columns[level]).for_each(|(parent, own)| *parent = *parent * size + own);
+                parents.iter_mut().zip(column).for_each(|(parent, own)| *parent = *parent * size + own);
                 continue;
             }
             self.own(level)?;
@@ -79,7 +79,7 @@ impl Tensor {
             let (Some(storage), Some(payload)) = (own.last_mut(), payload_of(below, values, scalar)) else {
                 return Ok(false);
             };
-            let coordinates = &narrow(&columns[level]);
+            let coordinates = &narrow(column);
             let changes = Changes { parents: &parents, coordinates, values: Some(fresh.as_bytes()) };
             if is_last {
                 let mut each = |number: usize, position: Option<u32>, values: &mut Buffer| {
