@@ -80,6 +80,8 @@ pub struct Segments<'a> {
     values: Option<&'a Buffer>,
     /// The numbers at which segments begin, where they are not positions.
     numbers: Option<Array<u64>>,
+    /// More coordinates are to come.
+    grows: bool,
 }
 
 /// Neighboring coordinates that are taken together.
@@ -123,11 +125,21 @@ impl<'a> Segments<'a> {
         values: Option<&'a Buffer>,
     ) -> Result<Segments<'a>, StorageError> {
         let (pos, crd) = (level.pos().and_then(Buffer::indices), level.crd().and_then(Buffer::indices));
-        let mut segments = Segments { level, pos, crd, positions, parents, values, numbers: None };
+        let mut segments = Segments { level, pos, crd, positions, parents, values, numbers: None, grows: false };
         if matches!(parents, Places::Listed(_)) {
             segments.numbers = Some(parallel::edges(parents.count(), |parent| segments.count(parent))?);
         }
         Ok(segments)
+    }
+
+    /// The same for a level that is going to get more coordinates: it has room for some.
+    pub fn growing(self, grows: bool) -> Segments<'a> {
+        Segments { grows, ..self }
+    }
+
+    /// True if the level has room for more coordinates.
+    pub fn grows(&self) -> bool {
+        self.grows
     }
 
     /// The number of parent positions.

@@ -61,9 +61,21 @@ impl Tensor {
     /// # Errors
     /// The format cannot hold the entries, or memory is refused.
     pub(crate) fn spread(self, format: &Format) -> Result<Tensor, StorageError> {
+        self.spread_with(format, false)
+    }
+
+    /// The same of a tensor that is going to get more entries.
+    ///
+    /// # Errors
+    /// The format cannot hold the entries, or memory is refused.
+    pub(crate) fn spread_growing(self, format: &Format) -> Result<Tensor, StorageError> {
+        self.spread_with(format, true)
+    }
+
+    fn spread_with(self, format: &Format, grows: bool) -> Result<Tensor, StorageError> {
         let (dims, from, plain, values) = self.into_parts();
         let format = widen(&format.clone().with_widths_of(&from), &dims, values.len() as u64);
-        let (levels, places) = spread_levels(plain, &values, (&format, &dims))?;
+        let (levels, places) = spread_levels(plain, &values, (&format, &dims), grows)?;
         let values = match places {
             Places::Same(_) => values,
             Places::Listed(places) => gather(&values, &places)?,
@@ -77,7 +89,7 @@ impl Tensor {
     /// The format cannot hold the entries, or memory is refused.
     pub(crate) fn to_spread(&self, format: &Format) -> Result<Tensor, StorageError> {
         let format = widen(&format.clone().with_widths_of(self.format()), self.dims(), self.nnz());
-        let (levels, places) = spread_levels(self.levels(), self.values(), (&format, self.dims()))?;
+        let (levels, places) = spread_levels(self.levels(), self.values(), (&format, self.dims()), false)?;
         Ok(Tensor::assemble(self.dims().to_vec(), format, levels, self.values_at(&places)?))
     }
 
@@ -143,6 +155,7 @@ fn spread_levels<L: Borrow<LevelStorage>>(
     plain: impl IntoIterator<Item = L>,
     values: &Buffer,
     (format, dims): (&Format, &[u64]),
+    grows: bool,
 ) -> Result<(Vec<LevelStorage>, Places), StorageError> {
     let mut levels = Vec::with_capacity(dims.len());
     let (mut parents, mut positions) = (Places::Same(1), 1);
@@ -152,7 +165,7 @@ fn spread_levels<L: Borrow<LevelStorage>>(
         let overflow = || StorageError::overflow(format!("the number of positions of level {level}"));
         positions = storage.positions(positions).ok_or_else(overflow)?;
         let values = (level + 1 == format.levels().len()).then_some(values);
-        let segments = Segments::new((storage, positions), &parents, values)?;
+        let segments = Segments::new((storage, positions), &parents, values)?.growing(grows);
         let spread = LevelStorage::spread(&segments, Place { format, dims, level })?;
         levels.push(spread.level);
         parents = spread.places;

@@ -117,7 +117,7 @@ fn is_more(cx: &mut Lowerer<'_>, access: &AccessKey, bytes: u64) -> ExprId {
 }
 
 /// A number of bytes in words.
-fn amount(bytes: u64) -> String {
+pub(super) fn amount(bytes: u64) -> String {
     if bytes >= 1 << 20 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
 }
 

@@ -15,7 +15,7 @@ use lacunar_imp::{BinaryOp, CompareOp, ExprId};
 use super::derive::position;
 use super::scope::{Interval, Scope, Uncertain};
 use super::storage::{find_level, level};
-use super::{Lowerer, region, room};
+use super::{Lowerer, ahead, region, room};
 use crate::iterate::iterators::{Iterator, level_var};
 use crate::iterate::lattice::{Lattice, Point, advances_by_words};
 use crate::levels::nodes::{Nodes, Walk};
@@ -127,6 +127,9 @@ pub(super) fn open(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> 
     let name = name(cx, iterator);
     let above = parent(cx, iterator, scope)?;
     let stack = room::stack(cx, iterator, (&*code, &name), scope)?;
+    if let Some(nodes) = code.nodes() {
+        ahead::next_rows(cx, iterator, nodes, scope)?;
+    }
     Ok(Cursor::open(&mut cx.b, (code, name), above, positions, region, stack))
 }
 
@@ -140,6 +143,7 @@ pub(super) fn open_blocks(
     let (root, _) = bounds(cx, iterator, scope)?;
     let name = name(cx, iterator);
     let stack = room::stack(cx, iterator, (code, &name), scope)?;
+    ahead::next_rows(cx, iterator, nodes, scope)?;
     Ok(nodes.open_blocks(&mut cx.b, &name, root, stack))
 }
 

@@ -31,6 +31,7 @@
 //! | `count` | how much a producer adds at most, and where, before it runs |
 //! | `coverage` | the places of a result that are certain to be written |
 //! | `caches` | what caches do not keep: results that are stored past them, operands that are prefetched |
+//! | `ahead` | nodes that are asked for before they are read |
 //! | `room` | small arrays that loops ask for, made once where the loops of a thread begin |
 //! | `storage` | the layout of the arrays of a tensor |
 //! | `sizes` | arithmetic with sizes, none of which wraps around |
@@ -40,6 +41,7 @@
 //!
 //! Papers: Kjolstad et al. 2017, §6 (code generation); Chou et al. 2018, §5; Kjolstad et al. 2019, §6.
 
+mod ahead;
 mod arguments;
 mod caches;
 mod compute;
@@ -163,6 +165,7 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     }
     let scope = units::work::estimate(&mut cx, &Scope::default());
     let scope = caches::judge(&mut cx, &scope);
+    let scope = ahead::judge(&mut cx, &scope);
     let scope = sinks::workspace::declare(&mut cx, None, &scope);
     with_room(&mut cx, &scope, |cx, scope| match &kernel.stmt {
         Stmt::Forall(var, body) if threads::assembles_in_pieces(cx, *var) => {

@@ -74,6 +74,8 @@ pub(super) enum Fact {
     Shared,
     /// The condition that a dense operand is more than caches keep.
     Far(AccessKey, ExprId),
+    /// The condition that the rows of a level of nodes are more than caches keep.
+    FarRows(AccessKey, ExprId),
     /// How many chunks the work of the kernel is worth.
     MostChunks(ExprId),
     /// The additions of the loops here are counted, and not made.
@@ -205,6 +207,14 @@ impl Scope {
     pub fn far(&self, access: &AccessKey) -> Option<ExprId> {
         self.find(|fact| match fact {
             Fact::Far(own, far) if own == access => Some(*far),
+            _ => None,
+        })
+    }
+
+    /// The condition that the rows of a level of nodes are more than caches keep, if they are in order.
+    pub fn far_rows(&self, access: &AccessKey) -> Option<ExprId> {
+        self.find(|fact| match fact {
+            Fact::FarRows(own, far) if own == access => Some(*far),
             _ => None,
         })
     }

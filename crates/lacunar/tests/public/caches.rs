@@ -1,8 +1,9 @@
-//! Streaming stores and prefetches change no value: products of a sparse matrix and a dense one, of every number of columns.
+//! Streaming stores and prefetches change no value: products of a sparse matrix and a dense one, of every number of columns, and
+//! products and sums of rows of nodes.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
-use lacunar::{Backend, Format, Kernel, Options, Tensor};
+use lacunar::{Backend, Format, FormatSpec, Kernel, Options, Tensor};
 use lacunar_machine::{Machine, Reach};
 
 const PRODUCT: &str = "C(i,k) = A(i,j) * B(j,k)";
@@ -61,6 +62,50 @@ fn every_number_of_columns() {
     }
     if Backend::default() == Backend::Llvm {
         check!(f64, nothing_is_kept(2).backend(Backend::C), [8, 33]);
+    }
+}
+
+#[test]
+fn rows_of_nodes_that_come_next_are_fetched() {
+    let formats = [
+        "list",
+        "blist<4>",
+        "blist_holes<3>",
+        "blist_unsorted<4>",
+        "vblist",
+        "bst",
+        "rbtree",
+        "ctree<4>",
+        "btree<3>",
+        "pactree<6,3>",
+    ];
+    let entries: Vec<([u64; 2], f64)> =
+        (0..ROWS).flat_map(|i| row(i).map(move |j| ([i, j], value(i, j).into()))).collect();
+    let all: Vec<(&[u64], f64)> = entries.iter().map(|(at, value)| (at.as_slice(), *value)).collect();
+    let x = Tensor::from((0..COLUMNS).map(|j| j as f64).collect::<Vec<f64>>());
+    let backends = [Backend::default(), Backend::Interpreter];
+    // An empty matrix has no node to read.
+    for (schema, entries) in formats.iter().flat_map(|schema| [(schema, &all[..]), (schema, &[])]) {
+        let spec = || format!("d{{{schema}}}").parse::<FormatSpec>().unwrap();
+        let a = Tensor::from_entries(&[ROWS, COLUMNS], entries, spec()).unwrap();
+        let b = Tensor::from_entries(&[ROWS, COLUMNS], entries, Format::csr()).unwrap();
+        for (backend, threads) in backends.into_iter().flat_map(|backend| [(backend, 1), (backend, 3)]) {
+            let options = || nothing_is_kept(threads).backend(backend);
+            let (with_a, with_b) = (options().format("A", spec()), options().format("B", Format::csr()));
+            let with_both = with_a.clone().format("B", Format::csr());
+            let product = Kernel::compile("y(i) = A(i,j) * x(j)", &with_a).unwrap();
+            let said = product.explain().join("\n");
+            assert!(said.contains("rows of `A` are prefetched"), "{said}");
+            let plain = Kernel::compile("y(i) = B(i,j) * x(j)", &with_b).unwrap();
+            let own: Vec<f64> = product.call(&[("A", &a), ("x", &x)]).unwrap();
+            let expected: Vec<f64> = plain.call(&[("B", &b), ("x", &x)]).unwrap();
+            assert_eq!(own, expected, "{schema}");
+            let sum = Kernel::compile("y(i) = sum(j, A(i,j) + 2 * B(i,j))", &with_both).unwrap();
+            let plain = Kernel::compile("y(i) = sum(j, 3 * B(i,j))", &with_b).unwrap();
+            let own: Vec<f64> = sum.call(&[("A", &a), ("B", &b)]).unwrap();
+            let expected: Vec<f64> = plain.call(&[("B", &b)]).unwrap();
+            assert_eq!(own, expected, "{schema}");
+        }
     }
 }
 

@@ -35,7 +35,7 @@ use crate::values::Element;
 /// No node of the schema holds so many elements, words or positions are more than 32 bits count, or memory is refused.
 pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
     check_size(place)?;
-    let shapes = Shapes::new(schema);
+    let shapes = Shapes::new(schema).growing(segments.grows());
     let parents = segments.parents();
     let forms = Forms::new(&shapes, segments, place)?;
     let first = u64::from(schema.align());
@@ -73,7 +73,9 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
         });
         Buffer::from_array(places)
     });
-    let level = LevelStorage::new(place.kind(), place.size(), vec![Buffer::from_array(root), Buffer::from_array(node)]);
+    let mut level =
+        LevelStorage::new(place.kind(), place.size(), vec![Buffer::from_array(root), Buffer::from_array(node)]);
+    level.set_laid_out(segments.total() as u64);
     Ok(Spread { level, places: Places::Listed(places) })
 }
 
@@ -140,10 +142,22 @@ impl Forms {
     }
 }
 
+/// A node that is to be made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct New {
+    /// Its type.
+    pub ty: usize,
+    /// The room of its arrays without a bound.
+    pub room: u32,
+    /// How many words and positions it takes.
+    pub words: u64,
+    pub slots: u64,
+}
+
 /// Takes the nodes of trees.
 pub(super) trait Nodes {
-    /// Takes a node of so many words and positions: its first word, and the first position.
-    fn add(&mut self, words: u64, slots: u64) -> (u32, u32);
+    /// Takes a node: its first word, and the first position.
+    fn add(&mut self, node: New) -> (u32, u32);
     /// Writes a word of a node.
     fn set(&mut self, word: u64, number: u32);
     /// The coordinate of the next element, which has a position.
@@ -160,9 +174,9 @@ struct Counter {
 }
 
 impl Nodes for Counter {
-    fn add(&mut self, words: u64, slots: u64) -> (u32, u32) {
-        self.words = self.words.saturating_add(words);
-        self.slots = self.slots.saturating_add(slots);
+    fn add(&mut self, node: New) -> (u32, u32) {
+        self.words = self.words.saturating_add(node.words);
+        self.slots = self.slots.saturating_add(node.slots);
         // Any handle but 0.
         (1, 0)
     }
@@ -193,28 +207,33 @@ struct Writer<'a, P> {
 impl<P: Number + Element> Writer<'_, P> {
     /// Writes a copy of a tree with the next elements; the handle of its root.
     fn copy(&mut self, template: &Template) -> u32 {
-        let (base, slot) = self.add(template.words.len() as u64, 0);
+        let slots = self.slots as usize;
+        let (base, slot) = self.take(template.words.len() as u64, template.positions);
         let first = (u64::from(base) - self.start.0) as usize;
         let words = &mut self.node[first..first + template.words.len()];
         words.copy_from_slice(&template.words);
-        template.handles.iter().for_each(|at| words[*at as usize] += base);
+        template.handles.iter().for_each(|handle| words[handle.at as usize] += base);
         template.slots.iter().for_each(|at| words[*at as usize] += slot);
-        let own = &mut self.places[self.slots as usize..];
-        for (&(word, position), element) in template.elements.iter().zip(self.position..) {
+        let own = &mut self.places[slots..];
+        for (&(word, position, _), element) in template.elements.iter().zip(self.position..) {
             words[word as usize] = self.segments.coordinate(element) as u32;
             own[position as usize] = P::of(element);
         }
         self.position += template.elements.len() as u64;
-        self.slots += template.positions;
-        template.root + base
+        template.root.0 + base
+    }
+
+    /// Takes so many words and positions: the first of both.
+    fn take(&mut self, words: u64, slots: u64) -> (u32, u32) {
+        let taken = (self.start.0 + self.words, self.start.1 + self.slots);
+        (self.words, self.slots) = (self.words + words, self.slots + slots);
+        (taken.0 as u32, taken.1 as u32)
     }
 }
 
 impl<P: Number + Element> Nodes for Writer<'_, P> {
-    fn add(&mut self, words: u64, slots: u64) -> (u32, u32) {
-        let added = (self.start.0 + self.words, self.start.1 + self.slots);
-        (self.words, self.slots) = (self.words + words, self.slots + slots);
-        (added.0 as u32, added.1 as u32)
+    fn add(&mut self, node: New) -> (u32, u32) {
+        self.take(node.words, node.slots)
     }
 
     #[inline(always)]
@@ -317,7 +336,10 @@ impl<N: Nodes> Tree<'_, N> {
             node.layout.unbounded.iter().any(|array| node.fields[*array].array() == Some(Extent::Size(field)))
         };
         let lengths = it.sizes.iter().zip(deal.lengths).filter(|(size, _)| is_unbounded(size.field));
-        let room = lengths.map(|(_, length)| length).max().unwrap_or_default();
+        let room = match lengths.map(|(_, length)| length).max() {
+            Some(length) if self.shapes.grows => growing_room(length),
+            length => length.unwrap_or_default(),
+        };
         let to_come = self.shapes.to_come(choice, &deal);
         let (before, rest, open) = (self.early.len(), deal.rest, deal.open);
         let placed = None;
@@ -436,7 +458,8 @@ impl<N: Nodes> Tree<'_, N> {
             return;
         }
         let (node, number) = (frame.node, frame.choice.number);
-        let (base, slot) = self.nodes.add(node.words(frame.room), node.slots(frame.room));
+        let (words, slots) = (node.words(frame.room), node.slots(frame.room));
+        let (base, slot) = self.nodes.add(New { ty: number, room: frame.room, words, slots });
         let handle = base | node.tag;
         frame.placed = Some((handle, slot));
         let at = |word: u32| u64::from(base) + u64::from(word);
@@ -469,6 +492,14 @@ impl<N: Nodes> Tree<'_, N> {
         }
     }
 }
+
+/// The room of arrays without a bound that have so many items, and are going to get more.
+pub(super) fn growing_room(items: u32) -> u32 {
+    items.next_power_of_two().max(LEAST_ROOM)
+}
+
+/// The least room of such an array.
+const LEAST_ROOM: u32 = 4;
 
 /// True of fields of children.
 fn is_child(field: &Field) -> bool {

@@ -30,7 +30,7 @@ pub(crate) use build::spread;
 pub(crate) use check::check;
 #[cfg(test)]
 pub(crate) use update::limit;
-pub(crate) use update::{Kept, find, put, remove};
+pub(crate) use update::{Changes, Kept, change_runs, find, place_runs, put, remove};
 pub use update::{Payload, Put};
 pub(crate) use view::{View, holder_word};
 pub(crate) use walk::{count, visit};

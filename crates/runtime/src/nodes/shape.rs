@@ -51,6 +51,7 @@ pub(super) enum Children {
 }
 
 /// A size field: its bounds, and what has its length.
+#[derive(Debug)]
 pub(super) struct Size {
     /// The number of the field.
     pub field: usize,
@@ -65,6 +66,7 @@ pub(super) struct Size {
 }
 
 /// What a node type holds.
+#[derive(Debug)]
 pub(super) struct Type {
     pub children: Children,
     /// Elements that are always used, and places that may be, of fields that no size tells the length of.
@@ -79,6 +81,7 @@ pub(super) struct Type {
 }
 
 /// The node types of a schema, with the numbers of their elements.
+#[derive(Debug)]
 pub(super) struct Shapes {
     pub schema: &'static Schema,
     pub types: Vec<Type>,
@@ -86,6 +89,8 @@ pub(super) struct Shapes {
     grains: Vec<(u64, u64)>,
     /// The same: the bounds of children, by height.
     table: Vec<Vec<Bounds>>,
+    /// Arrays without a bound have room for more than they hold.
+    pub grows: bool,
     /// The same without the numbers between the bounds that no tree has, if there are any.
     counts: Option<Vec<Vec<Counts>>>,
 }
@@ -173,7 +178,7 @@ const USUAL: u64 = 16;
 impl Shapes {
     pub fn new(schema: &'static Schema) -> Shapes {
         let types = schema.nodes().iter().map(Type::of).collect();
-        let mut shapes = Shapes { schema, types, grains: Vec::new(), table: Vec::new(), counts: None };
+        let mut shapes = Shapes { schema, types, grains: Vec::new(), table: Vec::new(), grows: false, counts: None };
         for height in 0..HEIGHTS {
             shapes.types.iter_mut().for_each(|it| it.bounds.push(NONE));
             // Lists are as long as those they go on with: their bounds follow from each other.
@@ -204,6 +209,11 @@ impl Shapes {
         let counts: Vec<Vec<Counts>> = targets.iter().map(counts).collect();
         shapes.counts = counts.iter().flatten().any(Counts::has_gaps).then_some(counts);
         shapes
+    }
+
+    /// The same for trees that are going to get more elements.
+    pub fn growing(self, grows: bool) -> Shapes {
+        Shapes { grows, ..self }
     }
 
     /// How many heights are told apart.

@@ -43,9 +43,9 @@ impl<'a> View<'a> {
         (handle & !(self.schema.align() - 1)) as usize
     }
 
-    /// The type of the node of a child's handle, and its first word; none of a handle that is 0.
+    /// The number of the type of a child's node, and its first word; none of a handle that is 0.
     #[inline(always)]
-    pub fn open(&self, target: Target, handle: u32) -> Option<(&'static Node, usize)> {
+    pub fn open(&self, target: Target, handle: u32) -> Option<(usize, usize)> {
         if handle == 0 {
             return None;
         }
@@ -53,7 +53,7 @@ impl<'a> View<'a> {
             Target::Node(number) => number,
             Target::Super(_) => self.schema.type_of(target, handle)?,
         };
-        Some((self.schema.nodes().get(number)?, self.base(handle)))
+        Some((number, self.base(handle)))
     }
 
     /// How many items there is room for in each array without a bound.

@@ -31,9 +31,26 @@ impl Frame {
 }
 
 /// Elements that lie one behind the other, with their positions.
-struct Run<'a> {
-    coordinates: &'a [u32],
-    position: u64,
+pub(super) struct Run<'a> {
+    pub coordinates: &'a [u32],
+    pub position: u64,
+}
+
+/// Takes what a walk meets.
+pub(super) trait Visitor {
+    /// A node, by its type and its first word; false if the walk is to end here.
+    fn node(&mut self, _ty: usize, _base: usize) -> bool {
+        true
+    }
+
+    /// Elements.
+    fn run(&mut self, run: Run);
+}
+
+impl<F: FnMut(Run)> Visitor for F {
+    fn run(&mut self, run: Run) {
+        self(run);
+    }
 }
 
 /// Calls `each` with every coordinate under a parent position and its position, in the order of coordinates.
@@ -68,31 +85,38 @@ pub(crate) fn count(view: View, parent: u64) -> u64 {
     count
 }
 
-/// Calls `each` with the elements under a parent position.
-fn runs(view: View, parent: u64, each: &mut impl FnMut(Run)) {
+/// Shows the nodes and the elements under a parent position, in the order of the schema; false if the visitor has ended that.
+pub(super) fn runs(view: View, parent: u64, visitor: &mut impl Visitor) -> bool {
     let root = view.root.get(parent as usize).copied().unwrap_or_default();
     let mut waiting: Vec<Frame> = Vec::new();
-    let Some(root) = view.open(view.schema.entry(), root) else { return };
-    let mut frame = Frame::new(root);
+    let Some(root) = view.open(view.schema.entry(), root) else { return true };
+    let Some(mut frame) = enter(view, root, visitor) else { return false };
     loop {
-        match next_child(view, &mut frame, each) {
+        match next_child(view, &mut frame, visitor) {
             Some(child) => {
-                let before = std::mem::replace(&mut frame, Frame::new(child));
+                let Some(child) = enter(view, child, visitor) else { return false };
+                let before = std::mem::replace(&mut frame, child);
                 if before.step < before.node.seq.len() {
                     waiting.push(before);
                 }
             }
             None => match waiting.pop() {
                 Some(before) => frame = before,
-                None => return,
+                None => return true,
             },
         }
     }
 }
 
-/// Goes through the items of a node up to the next child that is there.
+/// Begins with a node, unless the visitor ends the walk there.
+#[inline(always)]
+fn enter(view: View, (ty, base): (usize, usize), visitor: &mut impl Visitor) -> Option<Frame> {
+    visitor.node(ty, base).then(|| Frame::new((&view.schema.nodes()[ty], base)))
+}
+
+/// Goes through the items of a node up to the next child that is there: its type and its first word.
 #[inline]
-fn next_child(view: View, frame: &mut Frame, each: &mut impl FnMut(Run)) -> Option<(&'static Node, usize)> {
+fn next_child(view: View, frame: &mut Frame, visitor: &mut impl Visitor) -> Option<(usize, usize)> {
     let (node, base) = (frame.node, frame.base);
     while let Some(step) = node.seq.get(frame.step) {
         let fields = match step {
@@ -101,7 +125,7 @@ fn next_child(view: View, frame: &mut Frame, each: &mut impl FnMut(Run)) -> Opti
         };
         let length = fields.first().map_or(0, |field| view.length(node, base, &node.fields[*field]));
         if let ([field], FieldKind::Elem { .. }) = (fields, &node.fields[fields[0]].kind) {
-            each(run(view, node, base, &node.fields[*field], 0..length));
+            visitor.run(run(view, node, base, &node.fields[*field], 0..length));
             frame.step += 1;
             continue;
         }
@@ -122,7 +146,7 @@ fn next_child(view: View, frame: &mut Frame, each: &mut impl FnMut(Run)) -> Opti
                         return Some(child);
                     }
                 }
-                _ => each(run(view, node, base, field, item..item + 1)),
+                _ => visitor.run(run(view, node, base, field, item..item + 1)),
             }
             if ends {
                 break;
@@ -138,13 +162,7 @@ fn next_child(view: View, frame: &mut Frame, each: &mut impl FnMut(Run)) -> Opti
 
 /// The node of an item of a field of children.
 #[inline(always)]
-fn child(
-    view: View,
-    node: &Node,
-    base: usize,
-    (field, to): (&Field, Target),
-    item: u32,
-) -> Option<(&'static Node, usize)> {
+fn child(view: View, node: &Node, base: usize, (field, to): (&Field, Target), item: u32) -> Option<(usize, usize)> {
     let word = field.word(view.room(node, base), item);
     view.open(to, view.node[base + word as usize])
 }

@@ -407,6 +407,16 @@ impl LevelStorage {
         }
     }
 
+    /// Says how many elements a level of nodes has, which lie in order.
+    pub(crate) fn set_laid_out(&mut self, elements: u64) {
+        self.kept.laid_out = elements;
+    }
+
+    /// Counts elements that are put in from 0 on again.
+    pub(crate) fn forget_inserted(&mut self) {
+        self.kept.inserted = 0;
+    }
+
     /// What updates of nodes keep beside the arrays.
     pub(crate) fn kept(&self) -> &Kept {
         &self.kept

@@ -3,11 +3,40 @@
 //! Nodes that were made by updates lie where there was room, and walks through them fetch memory from everywhere. Compaction is a
 //! conversion to plain levels and back: nodes are full and balanced then, as in a tensor that was packed, and free nodes are given
 //! back.
+//!
+//! A tensor that grows is compacted on the way, each time that as many entries have been put in as there were before, if that has made
+//! nodes and has not only filled them. So an entry costs about as much as the conversion of two besides, however many there are,
+//! and no more than half of all are out of order:
+//!
+//! ```text
+//! entries       8192       16384       32768       65536   ..
+//! compacted             at 16384    at 32768    at 65536
+//! ```
 
 use crate::error::StorageError;
+use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
+/// As many entries are near in any case.
+const LEAST: u64 = 1 << 13;
+
 impl Tensor {
+    /// Compacts a tensor that has been given as many entries again since that was done last. If memory is refused, it stays as it is.
+    pub(super) fn tidy(&mut self) {
+        let has_grown = |level: &LevelStorage| {
+            let (kept, words) = (level.kept(), level.nodes().map_or(0, |(_, _, words)| words.len() as u64));
+            kept.inserted > kept.laid_out.max(LEAST) && kept.made_words > words / 16
+        };
+        if self.levels().last().is_some_and(has_grown) {
+            // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.
+            match self.laid_out(true) {
+                Ok(compact) => *self = compact,
+                // It is tried again when as many have been put in once more.
+                Err(_) => self.parts_mut().2.iter_mut().for_each(LevelStorage::forget_inserted),
+            }
+        }
+    }
+
     /// Stores the tensor anew in its format, if updates have left unused places or an order of nodes that is not that of
     /// coordinates.
     ///
@@ -29,8 +58,14 @@ impl Tensor {
         if is_compact || self.format().map().is_some() {
             return Ok(());
         }
-        let (format, fill) = (self.format().clone(), self.fill());
-        *self = self.to_plain()?.spread(&format)?.filled(fill);
+        *self = self.laid_out(false)?;
         Ok(())
+    }
+
+    /// The same tensor with all nodes in order; with room in them, if it is going to get more entries.
+    fn laid_out(&self, grows: bool) -> Result<Tensor, StorageError> {
+        let (format, plain) = (self.format(), self.to_plain()?);
+        let laid_out = if grows { plain.spread_growing(format)? } else { plain.spread(format)? };
+        Ok(laid_out.filled(self.fill()))
     }
 }

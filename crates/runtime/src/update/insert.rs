@@ -45,7 +45,10 @@ impl Tensor {
             return self.set_packed(coordinates, value);
         }
         match self.insert_in_place(coordinates, value)? {
-            Some(before) => Ok(before),
+            Some(before) => {
+                self.tidy();
+                Ok(before)
+            }
             None => self.insert_anew(coordinates, value),
         }
     }

@@ -4,6 +4,8 @@
 //! insert.rs      one entry is put in
 //! remove.rs      one entry is taken out
 //! batch.rs       many changes, all or none
+//! sorted.rs      these in the order of levels
+//! rows.rs        those of tensors of nodes, level by level and row after row
 //! dims.rs        dimensions that grow
 //! entries.rs     a batch of entries as a file has them
 //! compact.rs     nodes in the order of coordinates, without unused ones
@@ -20,7 +22,9 @@ mod entries;
 mod insert;
 mod packed;
 mod remove;
+mod rows;
 mod snapshot;
+mod sorted;
 
 use lacunar_formats::{DType, Format, LevelKind, Scalar};
 

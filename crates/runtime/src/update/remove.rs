@@ -61,8 +61,20 @@ impl Tensor {
         if !self.take_out(level, parents[level], coordinates[self.format().mode_order()[level]])? {
             return Ok(None);
         }
-        // Coordinates above that have nothing left go too.
-        for level in (0..level).rev() {
+        self.prune_above(parents, coordinates)?;
+        Ok(Some(value))
+    }
+
+    /// Removes coordinates of outer levels of nodes that have nothing below, along the way to some entry.
+    pub(super) fn prune(&mut self, coordinates: &[u64]) -> Result<(), StorageError> {
+        let mut parents = self.find_some(coordinates);
+        parents.truncate(self.levels().len());
+        self.prune_above(&parents, coordinates)
+    }
+
+    /// The same above the last of some parent positions.
+    fn prune_above(&mut self, parents: &[u64], coordinates: &[u64]) -> Result<(), StorageError> {
+        for level in (0..parents.len().saturating_sub(1)).rev() {
             let below = &self.levels()[level + 1];
             let is_empty = below.kind().schema().is_some() && below.numbers(0).get(parents[level + 1] as usize) == 0;
             if self.levels()[level].kind().schema().is_none() || !self.moves(level) || !is_empty {
@@ -70,17 +82,24 @@ impl Tensor {
             }
             self.take_out(level, parents[level], coordinates[self.format().mode_order()[level]])?;
         }
-        Ok(Some(value))
+        Ok(())
     }
 
     /// The parent position at each level of what is stored at coordinates, and behind these the position of its value.
     fn find_all(&self, coordinates: &[u64]) -> Option<Vec<u64>> {
+        Some(self.find_some(coordinates)).filter(|at| at.len() > self.levels().len())
+    }
+
+    /// The same as far as there is anything.
+    fn find_some(&self, coordinates: &[u64]) -> Vec<u64> {
         let mut at = vec![0];
         for (storage, mode) in self.levels().iter().zip(self.format().mode_order()) {
-            let parent = *at.last()?;
-            at.push(storage.operations().find(storage, parent, coordinates[*mode])?);
+            match storage.operations().find(storage, at[at.len() - 1], coordinates[*mode]) {
+                Some(position) => at.push(position),
+                None => break,
+            }
         }
-        Some(at)
+        at
     }
 
     /// Removes a coordinate of a level under a parent position; false if that cannot be done in place.

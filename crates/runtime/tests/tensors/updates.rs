@@ -195,6 +195,77 @@ fn histories_of_other_formats() {
 }
 
 #[test]
+fn large_batches_of_every_schema() {
+    let mut rng = SplitMix(7);
+    let formats = schemas().into_iter().map(|schema| (format!("d{{{schema}}}"), vec![40, 300]));
+    let others =
+        ["{bst}{bst}", "{btree}{ctree<4>}", "{ttree<3>}{blist<4>}", "{blist_unsorted<3>}{bst}", "{bst}d{btree<4>}"];
+    let others = others.into_iter().map(|text| {
+        let order = if text.contains("}d{") { 3 } else { 2 };
+        (text.to_string(), vec![30, 30, 20][..order].to_vec())
+    });
+    for (text, dims) in formats.chain(others) {
+        let mut tensor = Tensor::zeros(dims.clone(), &format(&text, dims.len()), DType::F64).unwrap();
+        let mut map = Map::new();
+        for round in 0..24 {
+            let mut batch = Batch::new(dims.len());
+            let mut expected = (0, 0, 0);
+            let before = map.clone();
+            // Some rounds go into a few rows, some take most out again.
+            let rows = if round % 3 == 0 { 3 } else { dims[0] };
+            for _ in 0..1 + rng.below(900) {
+                let at: Vec<u64> =
+                    dims.iter().enumerate().map(|(k, size)| rng.below(if k == 0 { rows } else { *size })).collect();
+                let (kind, value) = (rng.below(if round % 5 == 4 { 30 } else { 3 }), 1.0 + rng.below(9) as f64);
+                match kind {
+                    0 => {
+                        batch.set(&at, value);
+                        map.insert(at, value);
+                    }
+                    1 => {
+                        batch.add(&at, value);
+                        *map.entry(at).or_default() += value;
+                    }
+                    _ => {
+                        batch.remove(&at);
+                        map.remove(&at);
+                    }
+                }
+            }
+            for at in before.keys().chain(map.keys()).collect::<std::collections::BTreeSet<_>>() {
+                match (before.get(at), map.get(at)) {
+                    (None, Some(_)) => expected.0 += 1,
+                    (Some(old), Some(new)) if old != new => expected.1 += 1,
+                    (Some(_), None) => expected.2 += 1,
+                    _ => {}
+                }
+            }
+            let updated = tensor.update(&batch).unwrap();
+            // An entry may have been given the value that it had.
+            assert_eq!((updated.inserted, updated.removed), (expected.0, expected.2), "{text}, {round}");
+            assert!(updated.changed >= expected.1, "{text}, {round}");
+            tensor.validate().unwrap();
+            assert_eq!(stored(&tensor), map, "{text}, {round}");
+        }
+    }
+}
+
+#[test]
+fn a_tensor_that_grows_is_compacted_on_the_way() {
+    let (rows, columns) = (1 << 12, 64);
+    let mut grown = Tensor::zeros(vec![rows, columns], &format("d{bst}", 2), DType::F64).unwrap();
+    let mut rng = SplitMix(3);
+    for _ in 0..60_000 {
+        grown.insert(&[rng.below(rows), rng.below(columns)], 1.0).unwrap();
+    }
+    grown.validate().unwrap();
+    // Nodes of neighboring rows are near each other, most of them.
+    let roots = grown.levels()[1].array("root").unwrap().as_slice::<u32>().unwrap();
+    let near = roots.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 1 << 10).count();
+    assert!(near * 2 > roots.len(), "{near} of {}", roots.len());
+}
+
+#[test]
 fn a_list_of_a_million_nodes_is_walked_and_changed() {
     let count = 1 << 20;
     let mut sorted = Tensor::zeros(vec![count], &format("{list}", 1), DType::F64).unwrap();

@@ -17,6 +17,7 @@
 //!
 //! Paper: Chou and Amarasinghe, *Compilation of Dynamic Sparse Tensor Algebra* (OOPSLA 2022), §4.
 
+mod ahead;
 mod fields;
 mod find;
 #[cfg(test)]

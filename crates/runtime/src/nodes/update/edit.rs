@@ -16,6 +16,7 @@ use super::items::Item;
 use super::payload::{Payload, reserve};
 use crate::buffer::Buffer;
 use crate::error::StorageError;
+use crate::nodes::build::growing_room;
 use crate::nodes::{View, holder_word};
 
 /// A node on the way from the root to an element.
@@ -198,7 +199,14 @@ impl Editor<'_> {
     /// Handles or positions do not fit into 32 bits, or memory is refused.
     pub fn reserve(&mut self, nodes: u64, room: u32) -> Result<(), StorageError> {
         let (words, slots) = self.kept.most.with_room(room);
-        let (words, slots) = (nodes * words, nodes * slots);
+        self.reserve_exactly(nodes * words, nodes * slots)
+    }
+
+    /// Makes room for so many words and positions.
+    ///
+    /// # Errors
+    /// Handles or positions do not fit into 32 bits, or memory is refused.
+    pub fn reserve_exactly(&mut self, words: u64, slots: u64) -> Result<(), StorageError> {
         let wide = |what: &str| StorageError::Width { what: what.to_string(), width: 32 };
         if self.node.len() as u64 + words > u64::from(u32::MAX) {
             return Err(wide("a handle of a node"));
@@ -218,24 +226,36 @@ impl Editor<'_> {
     /// Memory is refused; none that has been [reserved](Editor::reserve).
     pub fn make(&mut self, ty: usize, items: u32) -> Result<u32, StorageError> {
         let schema = self.schema;
-        let (described, align) = (&schema.nodes()[ty], u64::from(schema.align()));
+        let described = &schema.nodes()[ty];
         let room = match described.layout.room {
-            Some(_) => items.next_power_of_two().max(LEAST_ROOM),
+            Some(_) => growing_room(items),
             None => 0,
         };
+        self.kept.made_words += described.words(room);
         if let Some(base) = self.kept.take(ty, room) {
             let (room, slot) = (self.room(base, ty), self.slot(base, ty));
+            self.kept.has_taken(described.words(room));
             self.clear(base, ty, room, slot);
             return Ok(base);
         }
+        let (base, slot) = self.extend(described.words(room), described.slots(room))?;
+        self.clear(base, ty, room, slot.into());
+        Ok(base)
+    }
+
+    /// So many words and positions behind all others: the first of both.
+    ///
+    /// # Errors
+    /// Memory is refused; none that has been [reserved](Editor::reserve).
+    pub fn extend(&mut self, words: u64, slots: u64) -> Result<(u32, u32), StorageError> {
+        let align = u64::from(self.schema.align());
         let base = (self.node.len() as u64).max(align).next_multiple_of(align);
         let slot = self.payload.positions();
-        self.node.resize(base + described.words(room))?;
-        self.payload.grow(slot + described.slots(room))?;
+        self.node.resize(base + words)?;
+        self.payload.grow(slot + slots)?;
         let positions = self.payload.positions();
         self.set(Schema::POSITIONS as u64, positions as u32);
-        self.clear(base as u32, ty, room, slot);
-        Ok(base as u32)
+        Ok((base as u32, slot as u32))
     }
 
     /// Clears a node's words.
@@ -261,7 +281,7 @@ impl Editor<'_> {
             let slot = self.slot(base, ty);
             (slot..slot + self.schema.nodes()[ty].slots(room)).for_each(|position| self.payload.vacate(position));
         }
-        self.kept.give(ty, room, base);
+        self.kept.give(ty, room, (base, self.schema.nodes()[ty].words(room)));
     }
 
     /// The most items that arrays without a bound have room for, of nodes on the path.
@@ -278,9 +298,6 @@ impl Editor<'_> {
         self.path.iter().filter(|visit| !self.shape(visit.ty()).is_linear).count()
     }
 }
-
-/// The least room of an array without a bound that grows.
-const LEAST_ROOM: u32 = 4;
 
 /// How many nodes of a path may be changed by one element in chains.
 const NEAR: usize = 64;

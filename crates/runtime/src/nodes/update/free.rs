@@ -10,6 +10,7 @@ use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Schema, Step, Targ
 
 use super::items::{Fit, Item, Source};
 use super::payload::FRESH;
+use super::renew::Renewal;
 use super::search::Search;
 
 /// How many items an array without a bound gets before its node is split, if it can be.
@@ -31,8 +32,17 @@ pub(crate) struct Kept {
     pub most: Most,
     /// By type and class of room, the first words of free nodes.
     free: Vec<Vec<u32>>,
+    /// How many words these have.
+    free_words: u64,
+    /// How many elements there were when nodes were laid out in order, how many have been put in since, and how many words nodes have that
+    /// were made since.
+    pub laid_out: u64,
+    pub inserted: u64,
+    pub made_words: u64,
     /// The way to the last element, whose memory is used again.
     pub path: Vec<super::edit::Visit>,
+    /// What is kept to make subtensors anew, once that was asked for.
+    pub renewal: Option<Box<Renewal>>,
 }
 
 impl Clone for Kept {
@@ -42,7 +52,12 @@ impl Clone for Kept {
             searches: self.searches.clone(),
             most: self.most,
             free: self.free.clone(),
+            free_words: self.free_words,
+            laid_out: self.laid_out,
+            inserted: self.inserted,
+            made_words: self.made_words,
             path: Vec::new(),
+            renewal: None,
         }
     }
 }
@@ -74,12 +89,23 @@ impl Kept {
         self.free.get_mut(ty * CLASSES + class)?.pop()
     }
 
-    /// Keeps a node that is free.
-    pub fn give(&mut self, ty: usize, room: u32, base: u32) {
+    /// Says how many words a node has that was taken.
+    pub fn has_taken(&mut self, words: u64) {
+        self.free_words -= words;
+    }
+
+    /// Keeps a node that is free, by its first word, with so many words.
+    pub fn give(&mut self, ty: usize, room: u32, (base, words): (u32, u64)) {
         let class = (u32::BITS - room.leading_zeros()) as usize;
         if let Some(list) = self.free.get_mut(ty * CLASSES + class) {
             list.push(base);
+            self.free_words += words;
         }
+    }
+
+    /// True if a quarter of so many words is free.
+    pub fn is_largely_free(&self, words: usize) -> bool {
+        self.free_words > words as u64 / 4
     }
 }
 
@@ -171,6 +197,11 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// Of a type with one element between two children, the fields of these, and the element's.
+    pub fn pair(&self) -> Option<((usize, usize), Single)> {
+        self.binary.zip(self.single).filter(|_| self.lone.is_some())
+    }
+
     fn of(schema: &Schema, ty: usize) -> Shape {
         let node = &schema.nodes()[ty];
         let children: Vec<usize> = node.children().map(|(number, _)| number).collect();

@@ -48,6 +48,7 @@ impl Editor<'_> {
         if let Some((field, k)) = block
             && let Some(position) = self.shift_in(field, k, coordinate)
         {
+            self.kept.inserted += 1;
             return Ok(Put::Now(u64::from(position)));
         }
         let depth = self.depth();
@@ -61,6 +62,7 @@ impl Editor<'_> {
         self.payload.release();
         match (stored, self.landed) {
             (true, Some(position)) => {
+                self.kept.inserted += 1;
                 self.balance(1)?;
                 Ok(Put::Now(u64::from(position)))
             }

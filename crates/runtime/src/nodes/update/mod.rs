@@ -1,4 +1,4 @@
-//! Updates of levels of nodes: elements that are put in and taken out, one after the other.
+//! Updates of levels of nodes: elements that are put in and taken out, one after the other or many at once.
 //!
 //! ```text
 //! locate.rs     the way to a coordinate               insert.rs      a new element: where it fits, and how nodes give way
@@ -7,6 +7,7 @@
 //! edit.rs       words, memory and references          remove.rs      an element that goes
 //! payload.rs    what lies at positions                join.rs        nodes that have too few elements
 //! free.rs       nodes that are not used any more      search.rs      comparisons on the way to a coordinate
+//! run.rs        many changes, row after row           renew.rs       rows that are made anew
 //! ```
 
 mod cells;
@@ -19,6 +20,8 @@ mod locate;
 mod payload;
 mod rebalance;
 mod remove;
+mod renew;
+mod run;
 mod search;
 mod split;
 #[cfg(test)]
@@ -34,6 +37,7 @@ pub use insert::Put;
 pub use payload::Payload;
 #[cfg(test)]
 pub(crate) use payload::limit;
+pub(crate) use run::{Changes, change_runs, place_runs};
 
 use super::View;
 

@@ -16,6 +16,7 @@ use std::ops::Range;
 
 use crate::buffer::Buffer;
 use crate::error::AllocError;
+use crate::moved::fetch;
 
 /// The number of the new element among those that are held.
 pub(crate) const FRESH: u32 = 0;
@@ -82,6 +83,15 @@ impl<'a> Payload<'a> {
         }
     }
 
+    /// Exchanges what is at two positions.
+    pub fn exchange(&mut self, one: u64, other: u64) {
+        let (one, other) = (self.range(one..one + 1), self.range(other..other + 1));
+        let bytes = self.buffer.bytes_mut();
+        if bytes.len() >= one.end.max(other.end) {
+            one.zip(other).for_each(|(one, other)| bytes.swap(one, other));
+        }
+    }
+
     /// Takes what is at a position beside; its number there.
     pub fn hold(&mut self, position: u64) -> u32 {
         // Without values, any number but that of the new element.
@@ -105,6 +115,30 @@ impl<'a> Payload<'a> {
             Some(from) => to.copy_from_slice(from),
             None => to.fill(MaybeUninit::new(0)),
         }
+    }
+
+    /// Gives a new element other bytes.
+    pub fn set_fresh(&mut self, bytes: &[u8]) {
+        self.fresh.clear();
+        self.fresh.extend(bytes.iter().copied().map(MaybeUninit::new));
+    }
+
+    /// Writes the bytes of an element to a position.
+    pub fn write(&mut self, bytes: &[u8], position: u64) {
+        let to = self.range(position..position + 1);
+        if let Some(to) = self.buffer.bytes_mut().get_mut(to) {
+            to.iter_mut().zip(bytes).for_each(|(to, byte)| *to = MaybeUninit::new(*byte));
+        }
+    }
+
+    /// Asks for what is at a position, which may not be there.
+    pub fn fetch(&self, position: u64) {
+        fetch(self.buffer.as_ptr().wrapping_add(position as usize * self.bytes));
+    }
+
+    /// The array.
+    pub fn buffer_mut(&mut self) -> &mut Buffer {
+        self.buffer
     }
 
     /// Forgets all that is held but the new element.

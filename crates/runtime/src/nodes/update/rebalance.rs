@@ -77,7 +77,7 @@ impl Editor<'_> {
     }
 
     /// The child that a field of a node refers to.
-    fn child(&self, base: u32, ty: usize, field: usize) -> Option<Found> {
+    pub fn child(&self, base: u32, ty: usize, field: usize) -> Option<Found> {
         let field = &self.schema.nodes()[ty].fields[field];
         match field.kind {
             FieldKind::Child { to, .. } => {

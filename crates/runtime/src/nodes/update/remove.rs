@@ -18,6 +18,7 @@ use lacunar_formats::schema::{Extent, FieldKind, Target};
 
 use super::cells::Cell;
 use super::edit::{Editor, Link, Visit};
+use super::free::Single;
 use super::items::{Fit, Item, Source, elems};
 use super::join::Join;
 use super::locate::Located;
@@ -57,8 +58,18 @@ impl Editor<'_> {
     /// # Errors
     /// Memory is refused; nothing has been changed.
     pub fn remove(&mut self, coordinate: u32) -> Result<Removed, StorageError> {
-        let Located::Found { at, .. } = self.locate(coordinate) else { return Ok(Removed::Absent) };
-        if self.shift_out(at) || self.unhook() {
+        match self.locate(coordinate) {
+            Located::Found { at, .. } => self.remove_at(at),
+            Located::Gap { .. } => Ok(Removed::Absent),
+        }
+    }
+
+    /// Removes the element of a word in the last node of the path.
+    ///
+    /// # Errors
+    /// Memory is refused; nothing has been changed.
+    pub fn remove_at(&mut self, at: u32) -> Result<Removed, StorageError> {
+        if self.shift_out(at) || self.unhook() || self.unhook_before() {
             return Ok(Removed::Done);
         }
         let (mut at, mut log) = (at, Vec::new());
@@ -150,6 +161,40 @@ impl Editor<'_> {
         }
         self.discard(visit.base, visit.ty());
         true
+    }
+
+    /// Puts the element before it into the last node of the path, which has one element between two children, and takes out the node of
+    /// that: the last in order under the first child. Nodes of one element each are on the way.
+    fn unhook_before(&mut self) -> bool {
+        let (Some(visit), depth) = (self.path.last().copied(), self.path.len()) else { return false };
+        let Some(((first, _), single)) = self.shape(visit.ty()).pair() else { return false };
+        let (mut from, mut field) = (visit, first);
+        while let Some((base, ty)) = self.child(from.base, from.ty(), field) {
+            let Some(((_, last), _)) = self.shape(ty).pair() else {
+                self.path.truncate(depth);
+                return false;
+            };
+            // Fields of these types are no arrays.
+            let link = from.base + self.schema.nodes()[from.ty()].fields[field].offset;
+            (from, field) = (Visit { base, ty: ty as u32, link }, last);
+            self.path.push(from);
+        }
+        let Some((_, its)) = self.shape(from.ty()).pair().filter(|_| from != visit) else { return false };
+        let place = |visit: Visit, single: Single| {
+            let field = &self.schema.nodes()[visit.ty()].fields[single.field];
+            (u64::from(visit.base + field.offset), self.slot(visit.base, visit.ty()) + u64::from(field.slot))
+        };
+        let ((to, new), (at, old)) = (place(visit, single), place(from, its));
+        let (before, coordinate) = (self.word(to), self.word(at));
+        self.set(to, coordinate);
+        self.payload.exchange(old, new);
+        if self.unhook() {
+            return true;
+        }
+        self.set(to, before);
+        self.payload.exchange(old, new);
+        self.path.truncate(depth);
+        false
     }
 
     /// How many elements a block has to have: none of a node with others that are always there.
