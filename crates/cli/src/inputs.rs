@@ -110,29 +110,16 @@ pub fn make(
         // Two inputs of one kind and size differ, as do those of two seeds.
         let seed = seed.wrapping_mul(1 << 16).wrapping_add(place as u64);
         let tensor = match declared.fill.filter(|_| declared.order() > 0) {
-            _ if format.packing().is_some() => packed(kind, dims, (declared.dtype, &format), seed)?,
-            Some(fill) => {
+            Some(fill) if format.packing().is_none() => {
                 let listed = generate(kind, dims, declared.dtype, &Format::coo(declared.order()), seed)?;
                 listed.with_fill(fill)?.convert(&format)?
             }
-            None => generate(kind, dims, declared.dtype, &format, seed)?,
+            _ => generate(kind, dims, declared.dtype, &format, seed)?,
         };
         times.pack += start.elapsed();
         inputs.push(Input { name: name.clone(), tensor, origin: kind.to_string(), choice: None, unique_of: None });
     }
     if missing.is_empty() { Ok(inputs) } else { Err(program.mistakes(missing)) }
-}
-
-/// A made-up tensor in a packed format: each unique element gets a value.
-fn packed(
-    kind: &Generator,
-    dims: Vec<u64>,
-    (dtype, format): (DType, &Format),
-    seed: u64,
-) -> Result<DynTensor, Failure> {
-    let (format, levels, count) = DynTensor::packed_levels(&dims, format)?;
-    let (_, _, _, values) = generate(kind, vec![count], dtype, &Format::dense(1), seed)?.into_parts();
-    Ok(DynTensor::from_parts(dims, &format, levels, values)?)
 }
 
 /// A tensor of a checked program by its name.

@@ -639,7 +639,12 @@ impl FormatSpec {
         match self {
             FormatSpec::Exact(format) => Some(format.order()),
             FormatSpec::Permuted(_, modes) => Some(modes.len()),
-            FormatSpec::Dense | FormatSpec::Coo | FormatSpec::Csf | FormatSpec::Hicoo(_) | FormatSpec::Auto(_) => None,
+            FormatSpec::Dense
+            | FormatSpec::Coo
+            | FormatSpec::Csf
+            | FormatSpec::Hicoo(_)
+            | FormatSpec::Packed { .. }
+            | FormatSpec::Auto(_) => None,
         }
     }
 

@@ -35,7 +35,7 @@ use crate::fits::positions;
 use crate::tensor::Tensor;
 use crate::values::Element;
 
-/// Makes a tensor.
+/// Makes a tensor. In a packed format, each unique element gets a value.
 ///
 /// # Errors
 /// The format does not fit, sizes overflow, or memory is refused.
@@ -48,6 +48,11 @@ pub fn generate(
 ) -> Result<Tensor, StorageError> {
     if dtype == DType::Pattern {
         return generate(kind, dims, DType::Bool, format, seed)?.cast(dtype);
+    }
+    if format.packing().is_some() {
+        let (format, levels, count) = Tensor::packed_levels(&dims, format)?;
+        let (_, _, _, values) = generate(kind, vec![count], dtype, &Format::dense(1), seed)?.into_parts();
+        return Tensor::from_parts(dims, &format, levels, values);
     }
     let mut random = SplitMix(seed);
     let (mut coo, entries) = match *kind {

@@ -68,8 +68,7 @@ mod views;
 use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::DType;
-use lacunar_formats::level::Holds;
+use lacunar_formats::{DType, Holds};
 use lacunar_imp::passes::flatten;
 use lacunar_imp::{ArrayId, BinaryOp, Block, Builder, ExprId, Function, LoopKind, Param, VarId as ImpVar};
 use lacunar_machine::Reach;

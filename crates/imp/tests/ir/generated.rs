@@ -37,6 +37,7 @@ fn everything_occurs() {
                 Expr::Select(..) => format!("select {}", function.type_of(id)),
                 Expr::Cast(ty, a) => format!("cast {} {ty}", function.type_of(*a)),
                 Expr::Word(op, word, _) => format!("{} {}", op.name(), function.type_of(*word)),
+                Expr::Extern(external, ..) => format!("extern {}", external.name()),
             });
         }
         statements(&function.body, &mut seen);
