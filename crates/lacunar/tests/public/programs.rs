@@ -174,7 +174,7 @@ fn the_page_about_programs_says_what_they_print() {
         assert_eq!(printed, expected, "{source}");
         checked += 1;
     }
-    assert_eq!(checked, 3);
+    assert_eq!(checked, 4);
 }
 
 #[test]
