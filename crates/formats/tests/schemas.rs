@@ -55,7 +55,7 @@ fn capacities_are_arguments() {
     for (text, hint) in [
         ("d{btre}", "did you mean `{btree}`?"),
         ("d{bst<3>}", "`bst` has no parameters: write `{bst}`"),
-        ("d{blist<x>}", "write numbers for its parameters: `{blist<K=16>}`"),
+        ("d{blist<x>}", "write a number for each of its parameters, as in `{blist<K=16>}`"),
         ("d{pactree<8>}", "it is `{pactree<K=64,L=32>}`; here `B` is in [32,8], where no length of 1 or more is"),
     ] {
         let error = text.parse::<FormatSpec>().unwrap_err();
