@@ -169,12 +169,13 @@ fn concrete(instance: &Instance, _: &Suite) -> Result<(), String> {
         let options = Options { backend: Backend::Interpreter, strict: instance.setup.strict, ..Options::new() };
         let options = Options { grain: Some(1), tuned: false, ..options };
         let again = Kernel::compile(&printed, &options.emit("imp"));
-        // A loop that belongs to a variable and to another name of it is not read; nor are positions under a workspace.
+        // A loop that belongs to a variable and to another name of it is not read; nor are positions under a workspace, nor loops over
+        // the unique elements of a tensor.
         let names = kernel.provenance.relations.iter().any(|relation| matches!(relation, Relation::Rename { .. }));
         let is_refused = |error: &Error| {
             matches!(error, Error::Program { diagnostics, .. }
             if diagnostics.iter().all(|found| {
-                (names && found.code == "E1402") || found.code == "E1207"
+                (names && found.code == "E1402") || ["E1207", "E1415"].contains(&found.code)
             }))
         };
         if again.as_ref().is_err_and(is_refused) {

@@ -155,6 +155,10 @@ impl Kernel {
             (None, None, Some(format)) => {
                 format!("the result is made as {format} and converted after the kernel has run")
             }
+            (None, None, None) if tensors[step.result()].format.packing().is_some() => {
+                let result = &tensors[step.result()];
+                format!("`{}` ({}) gets the arrays of its rows before the kernel runs", result.name, result.format)
+            }
             (None, None, None) => {
                 let Some(linked) = linked.map(|id| &tensors[id]) else { return Ok(()) };
                 format!(

@@ -22,13 +22,13 @@
 //! Paper: Ainsworth and Jones, *Software prefetching for indirect memory accesses* (CGO 2017).
 
 use lacunar_base::Diagnostic;
+use lacunar_formats::DType;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId};
 use lacunar_machine::Reach;
 use lacunar_notation::Role;
 
 use super::Lowerer;
 use super::caches::amount;
-use super::iter::parent;
 use super::scope::{Fact, Scope};
 use super::storage::{count_positions, find_level, values};
 use crate::iterate::iterators::{AccessKey, Iterator};
@@ -89,11 +89,11 @@ fn rows_ahead(cx: &Lowerer<'_>, access: &AccessKey, own: usize, scope: &Scope) -
     Some((lines_ahead / lines.max(1)).min(MOST_ROWS)).filter(|rows| *rows > 0)
 }
 
-/// Asks for rows that come after the one that an iterator of a level of nodes is opened on.
+/// Asks for rows that come after the one at parent position `here`, which an iterator of a level of nodes is opened on.
 pub(super) fn next_rows(
     cx: &mut Lowerer<'_>,
     iterator: &Iterator,
-    nodes: &Nodes,
+    (nodes, here): (&Nodes, ExprId),
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
     let key = &iterator.access;
@@ -101,8 +101,8 @@ pub(super) fn next_rows(
     let (above, ahead) = (iterator.level.checked_sub(1), rows_ahead(cx, key, iterator.level, scope));
     let (Some(above), Some(ahead)) = (above, ahead) else { return Ok(()) };
     let (Some(rows), None) = (count_positions(cx, key, above, scope), scope.uncertain(key)) else { return Ok(()) };
-    let here = parent(cx, iterator, scope)?;
-    let is_last = iterator.level + 1 == cx.kernel.tensors[key.tensor].format.order();
+    let tensor = &cx.kernel.tensors[key.tensor];
+    let has_values = iterator.level + 1 == tensor.format.order() && tensor.dtype != DType::Pattern;
     let one = cx.b.int(1);
     let last = cx.b.sub(rows, one);
     let next = |cx: &mut Lowerer<'_>, distance: u64| {
@@ -113,7 +113,7 @@ pub(super) fn next_rows(
     cx.when(far, |cx| {
         let row = next(cx, ahead);
         nodes.prefetch_root(&mut cx.b, row);
-        if is_last {
+        if has_values {
             let (row, values) = (next(cx, ahead.div_ceil(2)), values(cx, key.tensor, scope)?);
             nodes.prefetch_values(&mut cx.b, values, row);
         }

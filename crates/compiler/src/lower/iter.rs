@@ -128,7 +128,7 @@ pub(super) fn open(cx: &mut Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> 
     let above = parent(cx, iterator, scope)?;
     let stack = room::stack(cx, iterator, (&*code, &name), scope)?;
     if let Some(nodes) = code.nodes() {
-        ahead::next_rows(cx, iterator, nodes, scope)?;
+        ahead::next_rows(cx, iterator, (nodes, above), scope)?;
     }
     Ok(Cursor::open(&mut cx.b, (code, name), above, positions, region, stack))
 }
@@ -143,7 +143,8 @@ pub(super) fn open_blocks(
     let (root, _) = bounds(cx, iterator, scope)?;
     let name = name(cx, iterator);
     let stack = room::stack(cx, iterator, (code, &name), scope)?;
-    ahead::next_rows(cx, iterator, nodes, scope)?;
+    let above = parent(cx, iterator, scope)?;
+    ahead::next_rows(cx, iterator, (nodes, above), scope)?;
     Ok(nodes.open_blocks(&mut cx.b, &name, root, stack))
 }
 

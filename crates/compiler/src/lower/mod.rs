@@ -32,6 +32,7 @@
 //! | `coverage` | the places of a result that are certain to be written |
 //! | `caches` | what caches do not keep: results that are stored past them, operands that are prefetched |
 //! | `ahead` | nodes that are asked for before they are read |
+//! | `uncertain` | accesses that may be absent at a place |
 //! | `room` | small arrays that loops ask for, made once where the loops of a thread begin |
 //! | `storage` | the layout of the arrays of a tensor |
 //! | `sizes` | arithmetic with sizes, none of which wraps around |
@@ -62,6 +63,7 @@ mod sinks;
 mod sizes;
 mod storage;
 mod strategy;
+mod uncertain;
 mod units;
 mod views;
 

@@ -46,7 +46,7 @@ use lacunar_notation::provenance::Relation;
 use lacunar_notation::{Access, Role, VarId, WorkspaceKind};
 
 use super::derive::{coordinate, first, is_bound, range, strip, width};
-use super::scope::{Fact, InStrip, Interval, Pending, Scope};
+use super::scope::{Fact, InStrip, Interval, Scope};
 use super::sinks::{carried, leave, workspace};
 use super::sizes::{constant, divides};
 use super::storage::ancestors;
@@ -55,6 +55,17 @@ use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::pos_levels;
 use crate::schedule::nest::each_loop;
+
+/// The loop that remains to be emitted, inside a loop that has taken its place.
+#[derive(Clone, Debug)]
+pub(super) enum Pending {
+    /// The variable itself, within the windows of the scope.
+    Direct,
+    /// The inner variable of a fused pair: its values for which `outer * size + inner` is in an interval.
+    Fused { outer: VarId, size: ExprId, interval: Interval },
+    /// One value of a variable that is half of a pair.
+    Half(ExprId),
+}
 
 /// The kind of loop that a leaf needs.
 enum Leaf {

@@ -18,10 +18,12 @@ use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{TensorId, VarId};
 
 use super::count::Additions;
+use super::nest::Pending;
 use super::room::Room;
 use super::sinks::carried::Carry;
 use super::sinks::piece::Slab;
 use super::sinks::{Append, Sink};
+pub(super) use super::uncertain::{Reading, Uncertain};
 use super::{MutableVar, TensorCode};
 use crate::iterate::iterators::AccessKey;
 use crate::levels::Position;
@@ -115,35 +117,6 @@ pub(super) struct InStrip {
     pub begin: ExprId,
     /// How many values there are: a constant.
     pub len: ExprId,
-}
-
-/// An access that is present if a condition holds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Uncertain {
-    pub present: ExprId,
-    pub reading: Reading,
-}
-
-/// How the value of an access is read that may be absent.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Reading {
-    /// Its position exists even where it is absent (a cursor on another coordinate): it is read and then ignored.
-    Ignored,
-    /// It is read only if it is present.
-    Guarded,
-    /// It was read, or is the fill value.
-    Done(ExprId),
-}
-
-/// The loop that remains to be emitted, inside a loop that has taken its place.
-#[derive(Clone, Debug)]
-pub(super) enum Pending {
-    /// The variable itself, within the windows of the scope.
-    Direct,
-    /// The inner variable of a fused pair: its values for which `outer * size + inner` is in an interval.
-    Fused { outer: VarId, size: ExprId, interval: Interval },
-    /// One value of a variable that is half of a pair.
-    Half(ExprId),
 }
 
 /// The facts that are known at a place.

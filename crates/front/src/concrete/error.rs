@@ -107,6 +107,11 @@ pub(crate) enum Mistake {
     Bracket {
         span: Span,
     },
+    /// A line for an operand in a packed format whose other elements follow from those that are stored.
+    Packed {
+        span: Span,
+        name: String,
+    },
     /// A line for a workspace that no statement has.
     NoWorkspace {
         span: Span,
@@ -235,6 +240,11 @@ impl Mistake {
                 Diagnostic::error("E1410", format!("no statement fills a workspace `{name}`"))
                     .label(span, "its line")
                     .hint("remove the line, or fill the workspace in a producer of `where`")
+            }
+            Mistake::Packed { span, name } => {
+                Diagnostic::error("E1415", format!("loops over `{name}` would be over its unique elements alone"))
+                    .label(span, "packed: other elements follow from those that are stored")
+                    .hint("write the statement without loops, or declare another format")
             }
             Mistake::Bracket { span } => Diagnostic::error(
                 "E1414",

@@ -179,7 +179,20 @@ fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mi
     };
     let sizes = |text: &str| text.split('x').map(str::parse).collect::<Result<Vec<u64>, _>>().ok();
     let dims = dims.map(|text| sizes(text).ok_or(wrong("sizes as `5x7`"))).transpose()?;
+    if role == LineRole::Input && has_followers(&format, dims.as_ref().map(Vec::len)) {
+        return Err(Mistake::Packed { span, name: name.to_string() });
+    }
     let value = |text: &str| options::fill(&format!("{name}:{text}")).ok().map(|(_, value)| value);
     let fill = fill.map(|text| value(text).ok_or(wrong("a fill value"))).transpose()?;
     Ok(Line { name: name.to_string(), dtype, format, role, dims, fill, relation, span })
+}
+
+/// True if a tensor in a format, of this order if it is known, has elements that are not stored and follow from others: loops
+/// over what is stored do not mean the tensor.
+fn has_followers(format: &FormatSpec, order: Option<usize>) -> bool {
+    /// No structure is of a higher order.
+    const HIGHEST: usize = 5;
+    let orders = order.map_or(1..=HIGHEST, |order| order..=order);
+    let mut formats = orders.filter_map(|order| format.resolve(order).ok());
+    formats.any(|format| format.packing().is_some_and(|packing| !packing.structure().is_without_redundancy()))
 }
