@@ -442,7 +442,7 @@ mod tests {
             [sparse([[1.0, 2.0, 0.0], [0.0, -3.0, 0.0]]), sparse([[5.0, 0.0, 7.0], [0.0, 2.0, 0.0]])];
         let used = [("A", &a), ("B", &b)].into_iter().filter(|(name, _)| source.contains(&format!("{name}(i")));
         let used: Vec<(&str, &DynTensor)> = used.collect();
-        let options = used.iter().fold(options, |options, (name, tensor)| options.tensor(*name, tensor));
+        let options = used.iter().fold(options, |options, (name, tensor)| options.tensor(name, tensor));
         let kernel = Kernel::compile(source, &options).unwrap();
         let results = kernel.run_named(&used).unwrap().results;
         let (_, found) = results.last().unwrap();

@@ -35,7 +35,7 @@ impl Runner<'_, '_> {
     /// Makes up the elements of a tensor.
     pub(super) fn random(&mut self, tensor: TensorId, kind: &Generator, seed: &Condition) -> Result<(), Error> {
         let declared = &self.program.tensors[tensor];
-        let seed = self.number(seed)?.bits as u64;
+        let seed = self.number(seed)?.bits;
         let dims = self.dims(tensor)?;
         let made = if declared.order() == 0 || declared.fill().is_zero() {
             generate(kind, dims, declared.dtype, &declared.format, seed)?
