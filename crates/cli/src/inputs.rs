@@ -194,7 +194,7 @@ struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// What is in a file, for a tensor of an order if that is known.
+    /// The data of a file, for a tensor of an order if that is known.
     fn content(
         &self,
         file: &str,

@@ -75,6 +75,11 @@ impl Statement<'_> {
         let sample = self.sample(fraction.unwrap_or(1.0), seed);
         let statement = self.statement();
         let mut program = self.kernel.program().clone();
+        let result = &mut program.tensors[statement.lhs.tensor];
+        result.structure = None;
+        if result.format.packing().is_some() {
+            result.format = sampled(&result.format);
+        }
         let mut smaller = statement.clone();
         let mut operands: Vec<(String, DynTensor)> = Vec::new();
         smaller.rhs = self.restrict_operands(smaller.rhs, &sample, &mut program, &mut operands)?;
@@ -194,6 +199,7 @@ impl Statement<'_> {
             let mut declared = self.kernel.program().tensors[access.tensor].clone();
             declared.role = Role::Input;
             declared.format = sampled(&declared.format);
+            declared.structure = None;
             let taken = |name: &str| {
                 program.tensors.iter().any(|(_, tensor)| tensor.name == name)
                     || program.vars.iter().any(|(_, var)| var.name == name)
@@ -373,9 +379,10 @@ fn restricted(tensor: &DynTensor, access: &Access, sample: &Sample) -> Result<Dy
     Ok(DynTensor::from_coo_filled(Coo { dims, coords, values }, &sampled(tensor.format()), tensor.fill())?)
 }
 
-/// How a part of a tensor is stored: as the whole, unless a map says how, which need not suit a part.
+/// How a part of a tensor is stored: as the whole, unless a map or a structure says how, which need not suit a part.
 fn sampled(format: &Format) -> Format {
-    if format.map().is_some() { Format::coo(format.order()) } else { format.clone() }
+    let is_of_whole = format.map().is_some() || format.packing().is_some();
+    if is_of_whole { Format::coo(format.order()) } else { format.clone() }
 }
 
 /// The values at some places.

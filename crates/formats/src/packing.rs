@@ -40,7 +40,7 @@ use crate::structure::{Named, NamedFault, Structure};
 #[derive(Clone, Copy)]
 pub struct Packing(&'static Packed);
 
-/// What is known of a packing.
+/// The facts about a packing.
 struct Packed {
     named: &'static Named,
     arguments: Vec<i64>,
@@ -49,7 +49,7 @@ struct Packed {
     structure: Structure,
     /// Loops over the unique elements in the order of the levels, for each piece of them.
     nests: Vec<Nest>,
-    /// How many they are, if that is a polynomial of the sizes.
+    /// The number of them, if that is a polynomial of the sizes.
     count: Option<Count>,
 }
 
@@ -151,7 +151,7 @@ impl Packing {
         &self.0.structure
     }
 
-    /// How many elements are stored in a tensor of these sizes, if a formula tells.
+    /// The number of elements that a tensor of these sizes stores, if a formula tells.
     ///
     /// ```
     /// use lacunar_formats::Packing;

@@ -79,7 +79,7 @@ fn is_far(cx: &mut Lowerer<'_>, access: &AccessKey, own: usize, scope: &Scope) -
     Some(cx.b.compare(CompareOp::Gt, positions, least))
 }
 
-/// How many rows ahead root nodes are asked for: as many as have room in the first-level cache until they are read.
+/// The number of rows by which root nodes are asked for ahead: as many as have room in the first-level cache until they are read.
 fn rows_ahead(cx: &Lowerer<'_>, access: &AccessKey, own: usize, scope: &Scope) -> Option<u64> {
     let code = find_level(cx, access.tensor, own, scope)?;
     let (words, slots) = code.nodes()?.root_extent();

@@ -22,7 +22,7 @@ use crate::reduction::make_explicit;
 use crate::structure::mirror::{has_conditions, mirrors};
 use crate::structure::packed;
 
-/// What packed tensors are seen as.
+/// The tensors that packed ones are seen as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sight {
     /// Arrays, where loops come to their own elements.
@@ -69,7 +69,7 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
         is_array || (is_packed(access.tensor) && is_within(access.tensor))
     });
     let sees_arrays = sight == Sight::Arrays && others_are_dense;
-    // What is read of the result are its earlier values, which have to be an array as it is.
+    // The statement reads earlier values of the result, which have to be an array as it is.
     let is_read_alike = !read.contains(&result) || (is_within(result) && sees_arrays);
     let is_in_place = stored_region.is_some() && is_read_alike;
     let mut made = Settled {

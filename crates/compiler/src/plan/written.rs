@@ -168,7 +168,7 @@ impl Written {
 
     /// Reads operands that the loops cannot walk through from tensors in another format.
     fn convert_operands(&mut self) -> Result<(), Diagnostic> {
-        // What is computed has its levels in the order of the loops, which the others are looked at with.
+        // Computed tensors have their levels in the order of the loops, which the others are compared with.
         for (key, format) in self.discordant() {
             if self.kernel.tensors[key.tensor].is_in_any_order() {
                 self.kernel.tensors[key.tensor].format = format;
