@@ -392,7 +392,7 @@ impl fmt::Debug for Packing {
 }
 
 impl Packing {
-    /// What tells packings apart.
+    /// The key by which packings are told apart.
     fn key(&self) -> (&str, &[i64], &[usize]) {
         (self.0.named.name, &self.0.arguments, &self.0.modes)
     }

@@ -512,7 +512,7 @@ fn fit_widths(program: &mut Program) {
     for id in tensors {
         let tensor = &mut program.tensors[id];
         let values = widest.filter(|_| tensor.role == Role::Result).map_or(0, IndexWidth::max);
-        // How many values a packed tensor has follows from its sizes.
+        // The number of values of a packed tensor follows from its sizes.
         let sizes = tensor.dims.iter().copied().collect::<Option<Vec<u64>>>();
         let packed = tensor.format.packing().zip(sizes).and_then(|(packing, sizes)| packing.count(&sizes));
         let values = values.max(packed.unwrap_or(0));

@@ -127,7 +127,7 @@ struct Reader<'a> {
     operands: Vec<(String, DType)>,
     /// The type of each tensor, once it is known.
     types: Vec<Option<DType>>,
-    /// How many tensors have been made up so far.
+    /// The number of tensors that have been made up so far.
     made: i128,
 }
 

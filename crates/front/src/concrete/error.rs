@@ -103,7 +103,7 @@ pub(crate) enum Mistake {
         span: Span,
         expected: &'static str,
     },
-    /// What stands in brackets and is no relation of index variables.
+    /// Brackets that hold no relation of index variables.
     Bracket {
         span: Span,
     },

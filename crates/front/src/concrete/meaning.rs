@@ -550,7 +550,7 @@ fn exchange(from: &[String], to: &[String]) -> Option<IndexMap<String, String>> 
         }
         pairs.insert(old.clone(), new.clone());
     }
-    // What is taken away gives its own name back, along the chain that leads to it.
+    // A variable that is removed gives its own name back, along the chain that leads to it.
     for new in to {
         if !pairs.contains_key(new) {
             let mut first = new.clone();

@@ -42,7 +42,7 @@ pub enum ActionKind {
         tensor: Name,
         /// How.
         kind: Generator,
-        /// What the numbers follow from; if it is not written, from the place of the action.
+        /// The seed of the numbers; if none is written, it follows from the place of the action.
         seed: Option<Expr>,
     },
     /// `insert A "file"`, `remove A "file" from .. to`

@@ -110,7 +110,7 @@ impl Brackets {
 }
 
 impl Bracket {
-    /// What it says of its variables.
+    /// The relation between its variables.
     ///
     /// # Errors
     /// It is no relation of index variables.
@@ -158,7 +158,7 @@ fn relation(op: BinaryOp, left: &Expr, right: &Expr, span: Span) -> Result<(Rela
     Ok((relation, vars))
 }
 
-/// What ties a variable to others that it is equal to, and these; `None` for another form.
+/// The equation that ties a variable to others, and these; `None` for another form.
 fn tied(right: &Expr, span: Span) -> Result<Option<(Relation, Vec<String>)>, Error> {
     let names = |args: &[Expr]| args.iter().map(name).collect::<Option<Vec<String>>>();
     let solved = |Affine { terms, constant }: Affine| {

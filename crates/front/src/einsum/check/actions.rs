@@ -80,7 +80,7 @@ pub(super) fn checked(program: &Program, actions: &[action::Action], errors: &mu
 
 struct Checker<'a> {
     program: &'a Program,
-    /// How many tensors have been made up so far.
+    /// The number of tensors that have been made up so far.
     made: u64,
     errors: &'a mut Vec<Error>,
 }
