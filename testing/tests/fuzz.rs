@@ -1,13 +1,14 @@
 //! The entrances of the product under inputs that mean nothing ([`lacunar_testing::fuzz`]): some seconds each, from another seed every
-//! time, which is printed. Inputs that once failed (`fuzz/regressions`) run first.
+//! day, which is printed. Inputs that once failed (`fuzz/regressions`) run first.
 //!
 //! `-- --target imp --seconds 60 --seed 7` runs one target for as long as that and keeps what it finds in `fuzz/corpus`; `LACUNAR_FUZZ` says
 //! how many seconds all targets together take otherwise.
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use lacunar_testing::day::today;
 use lacunar_testing::fuzz::drive::{Plan, run};
 use lacunar_testing::fuzz::{TARGETS, Target, target};
 use lacunar_testing::suite::arguments;
@@ -20,8 +21,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| words.iter().position(|word| word == name).and_then(|place| words.get(place + 1));
     let number = |text: &String| text.parse::<u64>().unwrap_or_else(|_| panic!("`{text}` is not a number"));
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
-    let seed = value("--seed").map_or(now, number);
+    let seed = value("--seed").map_or_else(today, number);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
     if let Some(name) = value("--target") {
         let Some(target) = target(name) else {

@@ -3,6 +3,7 @@
 use lacunar::{Backend, Category, Diagnostic, Error, Kernel, Options};
 use lacunar_formats::FormatSpec;
 use lacunar_front::{Declarations, check, options, schedule};
+use lacunar_notation::{Program, Role};
 
 use super::{Input, Target, answer, text};
 use crate::suite::corpus_instances;
@@ -55,14 +56,24 @@ pub(super) const EXPRESSIONS: Target = Target {
         if text.contains('[') {
             return format!("{} statements", program.statements.len());
         }
-        let print = lacunar_notation::Program::actions_text;
+        let print = Program::actions_text;
         let printed = print(&program);
-        let again = check(&printed, &Declarations::new());
+        let again = check(&printed, &declared(&program));
         let again = again.unwrap_or_else(|found| panic!("`{printed}` is printed and refused: {}", codes(&found)));
         assert_eq!(print(&again), printed, "read back otherwise");
         format!("{} statements", program.statements.len())
     },
 };
+
+/// The declarations of a program's inputs, which lines of its text may hold: what is printed of actions leaves them out.
+fn declared(program: &Program) -> Declarations {
+    let tensors = program.tensors.iter().map(|(_, tensor)| tensor);
+    let inputs = tensors.filter(|tensor| tensor.role == Role::Input && tensor.indicator.is_none());
+    inputs.fold(Declarations::new(), |all, tensor| {
+        let all = all.dtype(&tensor.name, tensor.dtype).format(&tensor.name, tensor.format.clone());
+        tensor.fill.into_iter().fold(all, |all, fill| all.fill(&tensor.name, fill))
+    })
+}
 
 pub(super) const FORMATS: Target = Target {
     name: "formats",

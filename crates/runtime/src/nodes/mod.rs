@@ -7,6 +7,7 @@
 //! walk.rs    goes through the elements of a subtensor in the order of the schema
 //! counts.rs  sets of numbers of elements
 //! shape.rs   how many elements a tree of a height has, and how those of one node go to it and its children
+//! choose.rs  the type of the root of a tree of so many elements
 //! build.rs   makes balanced trees of sorted coordinates
 //! template.rs  a tree that is copied for all of its number of elements
 //! check.rs   checks arrays from outside
@@ -19,6 +20,7 @@
 
 mod build;
 mod check;
+mod choose;
 mod counts;
 mod shape;
 mod template;

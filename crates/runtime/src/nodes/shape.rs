@@ -76,8 +76,8 @@ pub(super) struct Type {
     /// True if some child is there in all nodes that are not at the bottom.
     has_needed: bool,
     /// By height.
-    bounds: Vec<Bounds>,
-    counts: Vec<Counts>,
+    pub bounds: Vec<Bounds>,
+    pub counts: Vec<Counts>,
 }
 
 /// The node types of a schema, with the numbers of their elements.
@@ -117,9 +117,9 @@ pub(super) struct Deal {
 
 /// The items of a field of children: how many, of which type, and if they are all there.
 #[derive(Clone, Copy)]
-struct Group {
+pub(super) struct Group {
     count: u64,
-    to: Target,
+    pub to: Target,
     nonempty: bool,
 }
 
@@ -160,7 +160,7 @@ impl Type {
     }
 
     /// The least and the greatest number of elements of a node itself, with these lengths of coupled arrays.
-    fn own(&self, coupled: impl Fn(usize) -> u64) -> Bounds {
+    pub fn own(&self, coupled: impl Fn(usize) -> u64) -> Bounds {
         let mut own = Bounds { least: self.full, most: self.full + self.open };
         for (place, size) in self.sizes.iter().enumerate() {
             let (least, most) =
@@ -217,7 +217,7 @@ impl Shapes {
     }
 
     /// How many heights are told apart.
-    fn heights(&self) -> usize {
+    pub fn heights(&self) -> usize {
         self.types.first().map_or(0, |it| it.bounds.len())
     }
 
@@ -226,7 +226,7 @@ impl Shapes {
     }
 
     /// The fields of children of a node with these lengths of coupled arrays.
-    fn groups(&self, number: usize, coupled: impl Fn(usize) -> u64) -> impl Iterator<Item = Group> {
+    pub fn groups(&self, number: usize, coupled: impl Fn(usize) -> u64) -> impl Iterator<Item = Group> {
         let sizes = &self.types[number].sizes;
         self.node(number).children().filter_map(move |(_, field)| {
             let FieldKind::Child { to, array, nonempty } = field.kind else { return None };
@@ -240,7 +240,7 @@ impl Shapes {
     }
 
     /// True if all leaves of trees of a type are at the same depth.
-    fn is_levelled(&self, target: Target) -> bool {
+    pub fn is_levelled(&self, target: Target) -> bool {
         self.schema.types(target).iter().any(|number| {
             let it = &self.types[*number];
             it.children == Children::Many && it.has_needed
@@ -357,24 +357,6 @@ impl Shapes {
             Target::Super(number) => number,
             Target::Node(number) => self.schema.supertypes().len() + number,
         }
-    }
-
-    /// The node at the root of a tree of so many elements, of the least height up to `height` that holds them; of levelled children of
-    /// just this height.
-    pub fn choose(&self, target: Target, count: u64, height: Option<usize>) -> Option<Choice> {
-        let heights = match height {
-            Some(height) if self.is_levelled(target) => height..height + 1,
-            Some(height) => 0..height + 1,
-            None => 0..self.heights(),
-        };
-        let fits = |height: usize| {
-            let types = self.schema.types(target).iter().copied();
-            let fitting = types.filter(|number| self.types[*number].counts[height].holds(count));
-            let number =
-                fitting.min_by_key(|number| (self.types[*number].children, self.types[*number].bounds[0].most))?;
-            Some(Choice { number, height })
-        };
-        heights.into_iter().find_map(fits)
     }
 
     /// The height of children.
