@@ -13,7 +13,7 @@
 
 use std::fmt;
 
-use lacunar_formats::Scalar;
+use lacunar_formats::{DType, Scalar};
 
 use crate::fill::scalar_of;
 use crate::structure;
@@ -89,6 +89,10 @@ impl Tensor {
 
     /// The value at a position.
     fn value_at(&self, position: usize) -> Scalar {
+        if self.dtype() == DType::Pattern {
+            // There are no values, and an element that is stored is true.
+            return Scalar { ty: DType::Pattern, bits: 1, imag: 0 };
+        }
         fn at<T: Element>(tensor: &Tensor, position: usize) -> Option<Scalar> {
             Some(scalar_of(*tensor.values().as_slice::<T>()?.get(position)?))
         }

@@ -13,6 +13,9 @@
 //! while counter < end              { one vector under the mask `lane < end - counter`; counter += width }
 //! ```
 //!
+//! Where vectors are filled by inserts, segments are often short, and each loop that ends otherwise than the last time costs as much as
+//! some vectors. The second part is then no loop: as many vectors as a turn of the first part has, each under its mask.
+//!
 //! A reduction keeps sums of its own in each lane and copy, which are added up at the end.
 
 mod ahead;
@@ -28,7 +31,7 @@ mod words;
 use inkwell::IntPredicate;
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
-use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, Reduction, VarId};
+use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Function, Reduction, VarId};
 use lacunar_machine::Filling;
 
 use self::known::Known;
@@ -50,6 +53,17 @@ const COPIES: u32 = 2;
 /// Loops of constant length up to so many vectors become straight code.
 const STRAIGHT: i64 = 32;
 
+/// The lanes of a vector that run.
+#[derive(Clone, Copy)]
+enum Running<'ctx> {
+    /// All.
+    All,
+    /// Those whose counters are below the end. The first one's is.
+    Below(IntValue<'ctx>),
+    /// Those that are left of so many iterations behind the first so many; there may be none.
+    Left(IntValue<'ctx>, u32),
+}
+
 /// The vector loop being emitted.
 struct VectorLoop<'ctx, 'p> {
     known: &'p Known,
@@ -59,8 +73,11 @@ struct VectorLoop<'ctx, 'p> {
     counter: IntValue<'ctx>,
     /// The lanes that run; all if there is none.
     mask: Option<VectorValue<'ctx>>,
-    /// True if the mask depends on a branch, rather than on the end of the loop only.
+    /// True if there may be no lane that runs: the mask depends on a branch, rather than on the end of the loop only, or more lanes than
+    /// are left were taken.
     branched: bool,
+    /// True if these are the lanes that are left, and no branch is around them.
+    left: bool,
     /// True if the store being emitted goes past the caches.
     streams: bool,
     /// The end of the loop, if it may come before some lanes.
@@ -145,7 +162,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             if width == 1 {
                 self.scalar_iteration(known.counter, counter, body)?;
             } else {
-                self.vector_iteration(known, width, counter, None, &[], body)?;
+                self.vector_iteration(known, width, counter, Running::All, &[], body)?;
             }
             done += i64::from(width);
         }
@@ -167,7 +184,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             let sums = self.start_copies(known, width, vectors.min(i64::from(COPIES_OF_SUMS)))?;
             for (vector, sums) in (0..vectors).zip(sums.iter().cycle()) {
                 let counter = self.index(begin.wrapping_add(vector * step));
-                self.vector_iteration(known, width, counter, None, sums, body)?;
+                self.vector_iteration(known, width, counter, Running::All, sums, body)?;
             }
             self.join_sums(known, width, &sums)?;
             self.finish_sums(known, width, &sums[0])?;
@@ -222,13 +239,30 @@ impl<'ctx> Emitter<'ctx, '_> {
                 for (copy, sums) in (0..).zip(&sums) {
                     let offset = emitter.index(copy * i64::from(width));
                     let counter = emitter.builder.build_int_nsw_add(counter, offset, "")?;
-                    emitter.vector_iteration(known, width, counter, None, sums, body)?;
+                    emitter.vector_iteration(known, width, counter, Running::All, sums, body)?;
                 }
                 Ok(emitter.builder.build_int_compare(IntPredicate::SLE, next, last, "")?)
             },
             |emitter| emitter.join_sums(known, width, &sums),
         )?;
         let any = self.builder.build_int_compare(IntPredicate::SLT, rest, end, "")?;
+        if self.vectors.masked && self.inserts_alone(known) {
+            let left = self.builder.build_int_sub(end, rest, "left")?;
+            let (some, after) = (self.new_block("some_left"), self.new_block("none_left"));
+            self.builder.build_conditional_branch(any, some, after)?;
+            self.builder.position_at_end(some);
+            self.begin_statement();
+            for copy in 0..copies {
+                let offset = self.index(i64::from(copy * width));
+                let counter = self.builder.build_int_add(rest, offset, "")?;
+                let running = Running::Left(left, copy * width);
+                self.vector_iteration(known, width, counter, running, &sums[0], body)?;
+            }
+            self.builder.build_unconditional_branch(after)?;
+            self.builder.position_at_end(after);
+            self.begin_statement();
+            return self.finish_sums(known, width, &sums[0]);
+        }
         if self.vectors.masked {
             let step = self.index(i64::from(width));
             self.stepped(
@@ -236,7 +270,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 any,
                 step,
                 |emitter, counter, next| {
-                    emitter.vector_iteration(known, width, counter, Some(end), &sums[0], body)?;
+                    emitter.vector_iteration(known, width, counter, Running::Below(end), &sums[0], body)?;
                     let more = emitter.builder.build_int_compare(IntPredicate::SLT, next, end, "")?;
                     // `next` may have wrapped around.
                     let ascends = emitter.builder.build_int_compare(IntPredicate::SLT, counter, next, "")?;
@@ -297,26 +331,41 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.block(body)
     }
 
-    /// `width` iterations at once, under a mask if the loop may end before the last of them.
+    /// True for a loop that sums up vectors that are filled by inserts, without branches.
+    fn inserts_alone(&self, known: &Known) -> bool {
+        let inserts = known.gathers && self.vectors.filling == Filling::Inserts;
+        inserts && !known.reductions.is_empty() && !known.branches && !known.tests_words
+    }
+
+    /// `width` iterations at once, under a mask if not all of them may run.
     fn vector_iteration(
         &mut self,
         known: &Known,
         width: u32,
         counter: IntValue<'ctx>,
-        end: Option<IntValue<'ctx>>,
+        running: Running<'ctx>,
         sums: &[PointerValue<'ctx>],
         body: &Block,
     ) -> Result<(), LlvmError> {
         // Invariant expressions and the first lane's indices are evaluated as scalars.
         self.frame.places[known.counter.index()] = Some(Place::Value(Value::Int(counter)));
-        let mask = end.map(|end| self.lanes_below(width, counter, end)).transpose()?;
+        let (mask, end, branched) = match running {
+            Running::All => (None, None, false),
+            Running::Below(end) => {
+                // Fewer than `width` are left for certain if the number, taken as unsigned, is that small.
+                let left = self.builder.build_int_sub(end, counter, "")?;
+                (Some(self.lanes_below(width, 0, left)?), Some(end), false)
+            }
+            Running::Left(left, first) => (Some(self.lanes_below(width, first, left)?), None, true),
+        };
         let (loads, lanes) = (Vec::new(), Vec::new());
         let mut state = VectorLoop {
             known,
             width,
             counter,
             mask,
-            branched: false,
+            branched,
+            left: branched,
             streams: false,
             end,
             bits: None,
@@ -409,22 +458,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         Some(super::value::constant(self.context, constant))
     }
 
-    /// The mask of the lanes whose counters are below `end`, where the first one's is.
-    fn lanes_below(
-        &self,
-        width: u32,
-        counter: IntValue<'ctx>,
-        end: IntValue<'ctx>,
-    ) -> Result<VectorValue<'ctx>, LlvmError> {
-        // Fewer than `width` are left for certain if the number, taken as unsigned, is that small.
-        let left = self.builder.build_int_sub(end, counter, "")?;
-        let left = self.splat(left.into(), width)?;
-        Ok(self.builder.build_int_compare(IntPredicate::ULT, self.iota(width), left, "mask")?)
+    /// The mask of the lanes whose numbers, counted from `first`, are below a number without a sign.
+    fn lanes_below(&self, width: u32, first: u32, number: IntValue<'ctx>) -> Result<VectorValue<'ctx>, LlvmError> {
+        let number = self.splat(number.into(), width)?;
+        Ok(self.builder.build_int_compare(IntPredicate::ULT, self.iota(first, width), number, "mask")?)
     }
 
-    /// `0, 1, ..` in the lanes.
-    fn iota(&self, width: u32) -> VectorValue<'ctx> {
-        let lanes: Vec<IntValue> = (0..width).map(|lane| self.index(lane.into())).collect();
+    /// `first, first + 1, ..` in the lanes.
+    fn iota(&self, first: u32, width: u32) -> VectorValue<'ctx> {
+        let lanes: Vec<IntValue> = (first..first + width).map(|lane| self.index(lane.into())).collect();
         inkwell::types::VectorType::const_vector(&lanes)
     }
 
@@ -448,6 +490,15 @@ impl<'ctx> VectorLoop<'ctx, '_> {
     /// The array and the index from which the body has loaded a variable, if the lanes are neighbors there that nothing changes.
     fn loaded(&self, var: VarId) -> Option<(ArrayId, ExprId)> {
         self.loads.iter().rev().find(|(known, ..)| *known == var).map(|&(_, array, index)| (array, index))
+    }
+
+    /// True if an index of lanes that are left is what a masked load has given.
+    fn is_loaded(&self, function: &Function, index: ExprId) -> bool {
+        match function.exprs[index] {
+            Expr::Var(var) => self.left && self.loaded(var).is_some(),
+            Expr::Cast(_, inner) => self.is_loaded(function, inner),
+            _ => false,
+        }
     }
 
     fn get(&self, var: VarId) -> Result<Lanes<'ctx>, LlvmError> {

@@ -5,7 +5,8 @@
 //! the last iteration. Their elements are in bounds, and the mask leaves them out of the result.
 //!
 //! Where a branch leaves lanes out, there may be no lane whose element exists. Addresses are computed as vectors then, and the lanes that
-//! do not run get that of a zero.
+//! do not run get that of a zero. Behind a short segment's end, where none may be left, the same is done; unless the index is loaded as it
+//! is. Such a load gives 0 in the other lanes, and an array that any iteration reads has an element there.
 //!
 //! ```text
 //! v[k] = x[crd[k]], k = 8 .. 12        [x[crd[8]], x[crd[9]], x[crd[10]], x[crd[11]]]
@@ -13,12 +14,13 @@
 //! if crd[k] != 9 { v[k] = x[crd[k]] }  [&x[8], &zero, &x[10], &x[11]], and a load from each
 //! ```
 //!
-//! On entry: the first lane runs, unless a branch leaves lanes out.
+//! On entry: the first lane runs, unless a branch leaves lanes out or more are taken than are left; some iteration of the loop runs.
 
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValue, BasicValueEnum, IntValue, PointerValue, VectorValue};
+use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, ArrayRole, Expr, ExprId, VarId};
 
 use super::super::Emitter;
@@ -48,6 +50,27 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
         // Values that were computed for one lane hold for no other statement.
         self.begin_statement();
+        Ok(filled)
+    }
+
+    /// The elements of an array at indices that were loaded, of the lanes that are left; the first element in the others.
+    pub(super) fn insert_loaded(
+        &mut self,
+        state: &VectorLoop<'ctx, '_>,
+        array: ArrayId,
+        index: ExprId,
+    ) -> Result<VectorValue<'ctx>, LlvmError> {
+        let part = value::memory_type(self.context, self.source.arrays[array].elem);
+        let indices = self.lanes(state, index)?;
+        let indices = self.spread(indices, DType::I64, state.width)?;
+        let mut filled = vector_of(part, state.width)?.get_undef();
+        for lane in 0..state.width {
+            let lane = self.index(lane.into());
+            let at = self.builder.build_extract_element(indices, lane, "")?.into_int_value();
+            let (place, _) = self.element(array, at)?;
+            let loaded = self.load_element(array, part, place)?;
+            filled = self.builder.build_insert_element(filled, loaded, lane, "")?;
+        }
         Ok(filled)
     }
 

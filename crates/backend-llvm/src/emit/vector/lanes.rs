@@ -87,7 +87,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         match (self.source.exprs[expr], operands) {
             (Expr::Var(var), _) if var == state.known.counter => {
                 let first = self.splat(state.counter.into(), width)?;
-                Ok(Lanes::Varying(self.builder.build_int_add(first, self.iota(width), "")?))
+                Ok(Lanes::Varying(self.builder.build_int_add(first, self.iota(0, width), "")?))
             }
             (Expr::Var(var), _) => state.get(var),
             (Expr::Unary(op, a), &[x]) => self.unary_lanes(state, op, self.source.type_of(a), x),

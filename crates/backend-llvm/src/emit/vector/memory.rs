@@ -55,6 +55,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             expanded
         } else if self.vectors.filling == Filling::Inserts {
             let inserted = match state.mask.filter(|_| state.branched) {
+                Some(_) if state.is_loaded(self.source, index) => self.insert_loaded(state, array, index)?,
                 Some(mask) => {
                     let places = self.elements(state, array, index)?;
                     self.insert_places(array, places, mask)?

@@ -58,7 +58,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                     self.frame.places[var.index()] = Some(Place::Value(value));
                 }
                 let is_input = self.source.arrays[array].role == ArrayRole::Input;
-                if is_input && !state.branched && state.known.stride(self.source, index) == Some(1) {
+                if is_input && (!state.branched || state.left) && state.known.stride(self.source, index) == Some(1) {
                     state.loads.push((var, array, index));
                 }
                 state.set(var, value);
@@ -133,6 +133,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let cond = self.spread(cond, DType::Bool, state.width)?;
         let tested = std::mem::replace(&mut state.bits, word);
         let (outer, branched) = (state.mask, std::mem::replace(&mut state.branched, true));
+        let left = std::mem::take(&mut state.left);
         let opposite = self.builder.build_not(cond, "")?;
         for (block, cond) in blocks.into_iter().zip([cond, opposite]) {
             state.mask = Some(match outer {
@@ -142,7 +143,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             self.vector_block(state, block)?;
             state.bits = None;
         }
-        (state.mask, state.branched, state.bits) = (outer, branched, tested);
+        (state.mask, state.branched, state.left, state.bits) = (outer, branched, left, tested);
         Ok(())
     }
 
