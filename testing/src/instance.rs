@@ -91,15 +91,24 @@ impl Instance {
         // Writing to a `String` cannot fail.
         let _ = writeln!(text, "[[case]]\nname = {:?}\nexpr = {:?}", self.id, self.source);
         let table = |entries: Vec<String>| entries.join(", ");
-        let tensors = || self.program.tensors.iter().map(|(_, tensor)| tensor).filter(|t| t.role != Role::Index);
+        // The compiler's own tensors and variables, which tie indices that are no variables, have no place in the text.
+        let tensors = || self.program.tensors.iter().map(|(_, tensor)| tensor).filter(|t| !t.role.is_computed());
+        let is_own = self.program.tensors.iter().any(|(_, tensor)| tensor.role == Role::Indicator);
+        let written: Vec<&str> = self.source.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         let formats = tensors().map(|t| format!("{} = {:?}", t.name, format_text(&t.format))).collect();
         let dtypes = tensors().map(|t| format!("{} = {:?}", t.name, t.dtype.name())).collect();
         let filled = self.declarations.fills.iter();
         let fills: Vec<String> =
             filled.map(|(name, fill)| format!("{name} = {}", value_text((*fill).into()))).collect();
-        let sized = self.program.vars.iter().filter_map(|(_, v)| v.size.map(|size| format!("{} = {size}", v.name)));
+        let vars = self.program.vars.iter().map(|(_, var)| var).filter(|var| written.contains(&var.name.as_str()));
+        let sized = vars.filter_map(|var| var.size.map(|size| format!("{} = {size}", var.name)));
         let _ = writeln!(text, "formats = {{ {} }}\ndtypes = {{ {} }}", table(formats), table(dtypes));
         let _ = writeln!(text, "sizes = {{ {} }}", table(sized.collect()));
+        if is_own {
+            let dims = self.declarations.dims.iter().filter(|(_, dims)| !dims.is_empty());
+            let dims = dims.map(|(name, dims)| format!("{name} = {dims:?}")).collect();
+            let _ = writeln!(text, "dims = {{ {} }}", table(dims));
+        }
         if !fills.is_empty() {
             let _ = writeln!(text, "fill = {{ {} }}", table(fills));
         }

@@ -18,7 +18,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -165,7 +165,7 @@ impl Run<'_> {
         };
         let mut seed = first;
         let fault = loop {
-            match lines.recv_timeout(PATIENCE) {
+            match within(PATIENCE, &lines) {
                 Ok(line) => match line.split_once(' ') {
                     Some(("seed", number)) => {
                         seed = number.parse().unwrap_or(seed);
@@ -196,12 +196,7 @@ impl Run<'_> {
         }
     }
 
-    fn spawn(
-        &self,
-        batch: u64,
-        arguments: &[String],
-        log: &Path,
-    ) -> Option<(Child, std::sync::mpsc::Receiver<String>)> {
+    fn spawn(&self, batch: u64, arguments: &[String], log: &Path) -> Option<(Child, Receiver<String>)> {
         let errors = std::fs::File::create(log).ok()?;
         let own = std::env::current_exe().ok()?;
         let mut command = match self.orders.limited {
@@ -264,7 +259,7 @@ impl Run<'_> {
         let (mut child, lines) = self.spawn(batch, &["--case".to_string(), path.display().to_string()], &log)?;
         let mut text = String::new();
         let fault = loop {
-            match lines.recv_timeout(IMPATIENCE) {
+            match within(IMPATIENCE, &lines) {
                 Ok(line) => text += &(line + "\n"),
                 Err(RecvTimeoutError::Timeout) => break Some(stopped(&mut child)),
                 Err(RecvTimeoutError::Disconnected) => match child.wait().ok()?.code() {
@@ -338,6 +333,18 @@ impl Run<'_> {
         println!("reports: {}", self.orders.report.display());
         ExitCode::FAILURE
     }
+}
+
+/// The next line, if it comes in time. Seconds are counted, of which a run that is stopped for a while, and its children with it, has none.
+fn within(patience: Duration, lines: &Receiver<String>) -> Result<String, RecvTimeoutError> {
+    let mut received = lines.recv_timeout(Duration::from_secs(1));
+    for _ in 1..patience.as_secs() {
+        if !matches!(received, Err(RecvTimeoutError::Timeout)) {
+            break;
+        }
+        received = lines.recv_timeout(Duration::from_secs(1));
+    }
+    received
 }
 
 fn stopped(child: &mut Child) -> Fault {

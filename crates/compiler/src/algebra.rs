@@ -41,7 +41,7 @@ use lacunar_notation::{
 use crate::comparisons::Patterns;
 use crate::functions::{self, Constants};
 use crate::operators::{is_annihilated, left_alone, of_operator, set_rests, with_rests};
-use crate::reduction::make_explicit;
+use crate::reduction::{make_explicit, presence, sums_of_zeros, with_patterns_of_terms};
 use crate::structure::confined;
 
 /// The value of an expression where all its operands are absent.
@@ -176,7 +176,11 @@ pub fn support(tensors: &Arena<Tensor>, function: BinaryFn, left: &Expr, right: 
 }
 
 /// The same for the operands' backgrounds, and the value if an operand annihilates the other.
-fn support_of(function: BinaryFn, left: Option<Background>, right: Option<Background>) -> (Support, Option<Scalar>) {
+pub(crate) fn support_of(
+    function: BinaryFn,
+    left: Option<Background>,
+    right: Option<Background>,
+) -> (Support, Option<Scalar>) {
     let absent = |background: Option<Background>| background.filter(|background| background.absent);
     let by_left = absent(left).and_then(|left| function.annihilated_by(left.value).0);
     let by_right = absent(right).and_then(|right| function.annihilated_by(right.value).1);
@@ -424,7 +428,7 @@ pub fn infer_fills(program: &mut Program) {
     let mut patterns = Patterns::default();
     for place in 0..program.statements.len() {
         let rhs = std::mem::replace(&mut program.statements[place].rhs, Expr::zero(DType::Bool));
-        let rhs = filled_outside(&program.tensors, rhs);
+        let rhs = filled_outside(&program.tensors, with_patterns_of_terms(rhs, &program.tensors));
         let statement = program.statements[place].clone();
         let rhs = filled_between(program, &statement, rhs);
         let rhs = match program.loops.is_empty() {
@@ -463,24 +467,50 @@ pub fn infer_fills(program: &mut Program) {
 /// is not 0, as a sum over no coordinate is.
 fn filled_outside(tensors: &Arena<Tensor>, expr: Expr) -> Expr {
     let expr = expr.map_children(&mut |child| filled_outside(tensors, child));
-    let ExprKind::Reduce(Monoid::SUM, vars, body) = &expr.kind else { return expr };
-    let mut factors = body.operands(BinaryFn::Mul).into_iter().map(unconverted);
-    let accesses: Option<Vec<&Access>> = factors.try_fold(Vec::new(), |mut found, factor| {
-        let ExprKind::Access(access) = &factor.kind else { return None };
-        found.push(access);
-        Some(found)
-    });
-    let Some((element, indicators)) = accesses.as_ref().and_then(|accesses| accesses.split_last()) else { return expr };
-    let fill = tensors[element.tensor].fill();
-    let is_indicator = |access: &&Access| tensors[access.tensor].role == Role::Indicator;
-    if fill.is_zero() || indicators.is_empty() || !indicators.iter().all(is_indicator) {
+    let (ExprKind::Reduce(_, vars, _), Some((indicators, element))) = (&expr.kind, gathered(tensors, &expr)) else {
+        return expr;
+    };
+    // A pattern of an element that is not stored is 0, whatever the fill value.
+    let Some(fill) = background_where(tensors, element, &|_| true).map(|found| found.value) else { return expr };
+    if fill.is_zero() {
         return expr;
     }
-    let indicators: Vec<Access> = indicators.iter().map(|access| (*access).clone()).collect();
-    let (Some(inside), Some(any)) = (all_hold(&indicators, expr.span), Monoid::parse("or")) else { return expr };
-    let inside = Expr::reduce(any, vars.clone(), inside);
-    let outside = Expr::fill(arith::cast(expr.dtype, fill));
-    Expr::select(inside, expr, outside)
+    let fill = arith::cast(expr.dtype, fill);
+    let Some(inside) = all_hold(&indicators, expr.span) else { return expr };
+    let inside = any(vars.clone(), where_stored(tensors, inside, element, fill));
+    Expr::select(inside, expr, Expr::fill(fill))
+}
+
+/// The element, perhaps converted, that a sum is over the one place of, and the indicators that tell the place.
+pub(crate) fn gathered<'e>(tensors: &Arena<Tensor>, expr: &'e Expr) -> Option<(Vec<Access>, &'e Expr)> {
+    let ExprKind::Reduce(Monoid::SUM, _, body) = &expr.kind else { return None };
+    let access = |factor: &Expr| match &unconverted(factor).kind {
+        ExprKind::Access(access) => Some(access.clone()),
+        _ => None,
+    };
+    let factors = body.operands(BinaryFn::Mul);
+    let (element, indicators) = factors.split_last()?;
+    access(element)?;
+    let is_indicator = |access: &Access| tensors[access.tensor].role == Role::Indicator;
+    let indicators = indicators.iter().map(|factor| access(factor).filter(is_indicator)).collect::<Option<Vec<_>>>()?;
+    (!indicators.is_empty()).then_some((indicators, *element))
+}
+
+/// A condition, and that a value is not the fill value anyway, as nothing of it is stored.
+fn where_stored(tensors: &Arena<Tensor>, condition: Expr, value: &Expr, fill: Scalar) -> Expr {
+    let found = background(tensors, value).filter(|found| found.absent && sums_of_zeros(value, tensors));
+    match found.is_some_and(|found| arith::cast(fill.ty, found.value).equals(fill)) {
+        true => Expr::binary(BinaryFn::And, condition, presence(value.clone(), tensors), DType::Bool),
+        false => condition,
+    }
+}
+
+/// Whether a condition holds for any values of some variables.
+fn any(vars: Vec<VarId>, condition: Expr) -> Expr {
+    match (Monoid::parse("or"), vars.is_empty()) {
+        (Some(any), false) => Expr::reduce(any, vars, condition),
+        _ => condition,
+    }
 }
 
 /// The value of a statement, with the fill value of its target at elements that indices on the left do not come to, if that is not 0.
@@ -496,18 +526,30 @@ fn filled_between(program: &mut Program, statement: &Assignment, rhs: Expr) -> E
     if statement.op != AssignOp::Set || fill.is_zero() || indicators.is_empty() {
         return rhs;
     }
-    let outside = Expr::fill(arith::cast(rhs.dtype, fill));
+    let fill = arith::cast(rhs.dtype, fill);
     let summed: Vec<VarId> = indicators.iter().flat_map(|access| &access.vars).copied().collect();
     let mut summed: Vec<VarId> = summed.into_iter().filter(|var| !vars.contains(var)).collect();
     summed.sort_by_key(|var| var.index());
     summed.dedup();
     let Some(inside) = all_hold(&indicators, rhs.span) else { return rhs };
-    let inside = match (Monoid::parse("or"), summed.is_empty()) {
-        (Some(any), false) => Expr::reduce(any, summed, inside),
-        _ => inside,
+    let value = without_indicators(rhs.clone(), &indicators);
+    let is_bound = value.free_vars().iter().all(|var| vars.contains(var) || summed.contains(var));
+    let inside = match is_bound {
+        true => where_stored(&program.tensors, inside, &value, fill),
+        false => inside,
     };
     let explicit = make_explicit(&Assignment { rhs, ..statement.clone() }, &mut program.vars).rhs;
-    Expr::select(inside, explicit, outside)
+    Expr::select(any(summed, inside), explicit, Expr::fill(fill))
+}
+
+/// An expression without the indicators that its terms are multiplied by.
+fn without_indicators(expr: Expr, indicators: &[Access]) -> Expr {
+    let is_one =
+        |expr: &Expr| matches!(&unconverted(expr).kind, ExprKind::Access(access) if indicators.contains(access));
+    match expr.kind {
+        ExprKind::Binary(BinaryFn::Mul, a, b) if is_one(&a) => without_indicators(*b, indicators),
+        kind => Expr { kind, ..expr }.map_children(&mut |child| without_indicators(child, indicators)),
+    }
 }
 
 /// The condition that some indicators hold.

@@ -26,10 +26,10 @@
 use lacunar_base::Arena;
 use lacunar_formats::DType;
 use lacunar_notation::{
-    AssignOp, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Literal, Monoid, Tensor, UnaryFn, VarId,
+    AssignOp, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Literal, Monoid, Role, Tensor, UnaryFn, VarId,
 };
 
-use crate::algebra::{background_where, choice};
+use crate::algebra::{Background, Support, background_where, choice, gathered, support_of};
 use crate::operators::visited;
 
 /// Inserts the reductions that a statement implies. If one reuses a bound name, it gets a fresh variable, which is added to `vars`.
@@ -87,7 +87,7 @@ fn reduce_whole(monoid: Monoid, expr: Expr, vars: Vec<VarId>) -> Expr {
 pub fn with_patterns_of_terms(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
     let dtype = expr.dtype;
     match expr.kind {
-        ExprKind::Cast(of) if dtype == DType::Pattern && has_sum(&of) && has_zero_fills(&of, tensors) => {
+        ExprKind::Cast(of) if dtype == DType::Pattern && has_sum(&of) && sums_of_zeros(&of, tensors) => {
             presence(*of, tensors).cast(dtype)
         }
         // A conversion from the pattern takes the `bool` instead.
@@ -101,24 +101,33 @@ pub fn with_patterns_of_terms(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
     }
 }
 
-/// A `bool` that is true if the value of an expression does not come from fill values of tensors, which are 0.
-fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
+/// A `bool` that is true if the value of an expression does not come from fill values of tensors. Sums in it are of terms that are 0 where
+/// nothing is stored.
+pub(crate) fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
     let join =
         |function, a: Expr, b: Expr| Expr::binary(function, presence(a, tensors), presence(b, tensors), DType::Bool);
-    // Dense tensors as well: a sum over none of their elements is absent.
-    let is_written = background_where(tensors, &expr, &|_| true).is_some_and(|background| !background.absent);
+    let is_written = rest(&expr, tensors).is_some_and(|background| !background.absent);
     match expr.kind {
         ExprKind::Reduce(_, vars, term) => Expr::sum(vars, presence(*term, tensors)),
         ExprKind::Access(_) => expr.cast(DType::Pattern).cast(DType::Bool),
         // The pattern of an expression that is not absent where its operands are is true.
         kind if is_written => Expr { kind, ..expr }.cast(DType::Pattern).cast(DType::Bool),
         ExprKind::Literal(_) => Expr { kind: ExprKind::Literal(Literal::Bool(false)), dtype: DType::Bool, ..expr },
-        ExprKind::Binary(BinaryFn::Mul, a, b) => join(BinaryFn::Mul, *a, *b),
-        ExprKind::Binary(BinaryFn::Div, a, _) | ExprKind::Unary(_, a) | ExprKind::Cast(a) => presence(*a, tensors),
-        // A constant operand does not make a value present.
-        ExprKind::Binary(_, a, b) if a.accesses().is_empty() => presence(*b, tensors),
-        ExprKind::Binary(_, a, b) if b.accesses().is_empty() => presence(*a, tensors),
-        ExprKind::Binary(_, a, b) => join(BinaryFn::Add, *a, *b),
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => presence(*a, tensors),
+        // Where the index of an element lies inside is no value that the element is multiplied by.
+        ExprKind::Binary(BinaryFn::Mul, a, b) if is_indicator(&a, tensors) => join(BinaryFn::Mul, *a, *b),
+        ExprKind::Binary(function, a, b) => {
+            let [left, right] = [&a, &b].map(|operand| rest(operand, tensors));
+            match support_of(function, left, right).0 {
+                Support::Intersection => join(BinaryFn::Mul, *a, *b),
+                Support::Left => presence(*a, tensors),
+                Support::Right => presence(*b, tensors),
+                // A constant operand does not make a value present.
+                Support::Union if a.accesses().is_empty() => presence(*b, tensors),
+                Support::Union if b.accesses().is_empty() => presence(*a, tensors),
+                Support::Union => join(BinaryFn::Add, *a, *b),
+            }
+        }
         ExprKind::Apply(operator, operands) => {
             let visited = visited(tensors, operator, &operands);
             let of = |k: &usize| operands.get(*k).map(|operand| presence(operand.clone(), tensors));
@@ -144,12 +153,40 @@ fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
     }
 }
 
+fn is_indicator(expr: &Expr, tensors: &Arena<Tensor>) -> bool {
+    match &expr.kind {
+        ExprKind::Cast(a) => is_indicator(a, tensors),
+        ExprKind::Access(access) => tensors[access.tensor].role == Role::Indicator,
+        _ => false,
+    }
+}
+
 fn has_sum(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Reduce(..)) || expr.children().into_iter().any(has_sum)
 }
 
-fn has_zero_fills(expr: &Expr, tensors: &Arena<Tensor>) -> bool {
-    expr.accesses().iter().all(|access| tensors[access.tensor].fill().is_zero())
+/// The value of an expression where its operands are not stored, dense ones as well: a sum over none of their elements is absent. An element
+/// whose index is no variable has the fill value of its tensor.
+fn rest(expr: &Expr, tensors: &Arena<Tensor>) -> Option<Background> {
+    fn ungathered(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
+        match gathered(tensors, &expr) {
+            Some((_, element)) => element.clone(),
+            None => expr.map_children(&mut |child| ungathered(child, tensors)),
+        }
+    }
+    background_where(tensors, &ungathered(expr.clone(), tensors), &|_| true)
+}
+
+/// True if the terms of every reduction in an expression are 0 where nothing is stored: those of tensors with other fill values are, if
+/// an index that is no variable confines them.
+pub(crate) fn sums_of_zeros(expr: &Expr, tensors: &Arena<Tensor>) -> bool {
+    let is_zero = |term: &Expr| rest(term, tensors).is_some_and(|found| found.value.is_zero());
+    let has_zero_fills = |expr: &Expr| expr.accesses().iter().all(|access| tensors[access.tensor].fill().is_zero());
+    match &expr.kind {
+        ExprKind::Reduce(..) if gathered(tensors, expr).is_some() => true,
+        ExprKind::Reduce(_, _, term) if !has_zero_fills(term) && !is_zero(term) => false,
+        _ => expr.children().into_iter().all(|child| sums_of_zeros(child, tensors)),
+    }
 }
 
 /// Gives a summed variable a fresh name if an outer binder has the same one.

@@ -104,7 +104,7 @@ impl Kernel {
         let (Some((id, _)), None) = (results.next(), results.next()) else {
             return Err(Error::Argument("the program has several results; use `run_named`".to_string()));
         };
-        let expected = self.declared(Role::Input).count();
+        let expected = self.wanted().count();
         if expected != inputs.len() {
             let names: Vec<&str> = self.inputs().collect();
             let found = inputs.len();
@@ -112,7 +112,7 @@ impl Kernel {
         }
         let views = inputs.iter().map(Operand::as_tensor).collect::<Result<Vec<TensorView>, Error>>()?;
         let mut slots: Vec<Slot<'_>> = self.program().tensors.iter().map(|_| Slot::Empty).collect();
-        for ((id, _), view) in self.declared(Role::Input).zip(&views) {
+        for ((id, _), view) in self.wanted().zip(&views) {
             slots[id.index()] = Slot::Borrowed(view);
         }
         self.check_type(id, T::DTYPE, |name| declare_type(name, T::DTYPE))?;

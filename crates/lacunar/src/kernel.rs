@@ -169,9 +169,23 @@ impl Kernel {
         self.steps().first().map(|step| step.code().backend())
     }
 
-    /// The names of the inputs, in order of their first occurrence: the order in which [`Kernel::run`] takes them.
+    /// The names of the inputs, in order of their first occurrence: the order in which [`Kernel::run`] takes them. Tensors that the
+    /// program reads from files or makes up are none.
+    ///
+    /// ```
+    /// use lacunar::{Kernel, Options};
+    /// let kernel = Kernel::compile("fill w 0.5; y(i) = w(j) * A(i,j)", &Options::new())?;
+    /// assert_eq!(kernel.inputs().collect::<Vec<_>>(), ["A"]);
+    /// # Ok::<(), lacunar::Error>(())
+    /// ```
     pub fn inputs(&self) -> impl Iterator<Item = &str> {
-        self.declared(Role::Input).map(|(_, tensor)| tensor.name.as_str())
+        self.wanted().map(|(_, tensor)| tensor.name.as_str())
+    }
+
+    /// The inputs that a caller has to give, in order of their first occurrence.
+    pub(crate) fn wanted(&self) -> impl Iterator<Item = (TensorId, &Declared)> {
+        let given = self.program().given();
+        self.declared(Role::Input).filter(move |(id, _)| given.contains(id))
     }
 
     /// The names of the results, in order of their first occurrence: of a program that says which are its outputs, of those.

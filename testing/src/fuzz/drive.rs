@@ -76,10 +76,14 @@ pub fn run(target: &Target, plan: &Plan) -> Report {
     std::thread::scope(|scope| {
         let (watched, limit) = (&running, plan.folder.clone());
         scope.spawn(move || {
+            // Seconds are counted, of which a process that is stopped for a while has none.
+            let mut counted: (Option<Instant>, u64) = (None, 0);
             // Ends when the other end is dropped.
             while wait.recv_timeout(Duration::from_secs(1)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
                 let now = watched.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some((_, input)) = now.as_ref().filter(|(since, _)| since.elapsed() > PATIENCE) {
+                let since = now.as_ref().map(|(since, _)| *since);
+                counted = if since == counted.0 { (since, counted.1 + 1) } else { (since, 0) };
+                if let Some((_, input)) = now.as_ref().filter(|_| counted.1 > PATIENCE.as_secs()) {
                     let path = write(&limit.join("failures").join(target.name), input);
                     println!("{}: no end within {PATIENCE:?}: {}", target.name, path.display());
                     std::process::exit(1);

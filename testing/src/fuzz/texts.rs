@@ -45,6 +45,12 @@ pub(super) const EXPRESSIONS: Target = Target {
         "at (a) ",
         "f(x(i), 2)",
         " f= ",
+        "[d == i + 1]",
+        "[d == p(i)]",
+        "[2 * i - j >= 1]",
+        "forall(i, ",
+        "forall(d, y(i) += [d == i + 1] * x(d))",
+        "where(",
     ],
     run: |bytes| {
         let text = text(bytes, 1 << 14);
@@ -52,10 +58,6 @@ pub(super) const EXPRESSIONS: Target = Target {
             Ok(program) => program,
             Err(found) => return codes(&found),
         };
-        // Relations in brackets are those of loops: concrete notation prints them, programs say otherwise what they mean.
-        if text.contains('[') {
-            return format!("{} statements", program.statements.len());
-        }
         let print = Program::actions_text;
         let printed = print(&program);
         let again = check(&printed, &declared(&program));

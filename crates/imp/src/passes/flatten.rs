@@ -26,6 +26,7 @@
 
 use lacunar_formats::DType;
 
+use super::simplify::{is_next, simplify};
 use crate::ir::{
     Array, ArrayId, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Stmt, VarId,
 };
@@ -36,10 +37,23 @@ pub fn flatten(mut function: Function, ascending: &[ArrayId]) -> Function {
     if ascending.is_empty() {
         return function;
     }
+    // A loop that has one iteration, over a level with one coordinate, stands in the way, and is none.
+    if function.body.iter().any(|stmt| has_single(&function, stmt)) {
+        function = simplify(function);
+    }
     let body = std::mem::take(&mut function.body);
     let names = Names::of(&function);
     function.body = Flattener { function: &mut function, names, ascending }.block(body);
     function
+}
+
+/// True if a statement has a loop of one iteration in it.
+fn has_single(function: &Function, stmt: &Stmt) -> bool {
+    let mut found = false;
+    visit(stmt, &mut |inner| {
+        found |= matches!(*inner, Stmt::For { begin, end, .. } if is_next(function, begin, end));
+    });
+    found
 }
 
 struct Flattener<'a> {

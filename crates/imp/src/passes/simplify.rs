@@ -91,7 +91,7 @@ fn is_empty(function: &Function, begin: ExprId, end: ExprId) -> bool {
 }
 
 /// True if a range holds its first value alone.
-fn is_next(function: &Function, begin: ExprId, end: ExprId) -> bool {
+pub(super) fn is_next(function: &Function, begin: ExprId, end: ExprId) -> bool {
     match function.exprs[end] {
         Expr::Binary(BinaryOp::Add, a, b) => a == begin && constant(function, b).is_some_and(|b| b == Const::one(b.ty)),
         _ => false,

@@ -107,6 +107,43 @@ fn loops_over_segments_behind_each_other_are_one() {
     }
 }
 
+/// The rows of a matrix that is shifted lie under a level with one coordinate.
+#[test]
+fn loops_of_one_iteration_do_not_part_segments() {
+    let shifted = "kernel f(in pos: u32[], in a: f64[], out b: f64[], out pos_2: u32[], from: i64, to: i64, shift: i64) {
+      var n: i64 = 0;
+      for i in from .. to {
+        for q in shift + i .. shift + i + 1 {
+          let begin: u32 = pos[q];
+          let end: u32 = pos[q + 1];
+          for p in i64(begin) .. i64(end) {
+            let v: f64 = a[p];
+            b[n] = v;
+            n = n + 1;
+          }
+        }
+        pos_2[i - from] = u32(n);
+      }
+    }";
+    let before = parse(shifted).unwrap();
+    let pos = before.arrays.iter().find(|(_, array)| array.name == "pos").map(|(array, _)| array);
+    let done = flatten(before.clone(), &[pos.unwrap()]);
+    assert!(done.to_string().contains("for p in i64(first) .. i64(last) {"), "{done}");
+    let functions = [before, done].map(|function| verify(function).unwrap());
+    let [expected, found] = functions.each_ref().map(|function| {
+        let arrays = vec![
+            ArrayData::U32(vec![0, 2, 2, 5, 9]),
+            ArrayData::F64((0..9).map(f64::from).collect()),
+            ArrayData::F64(vec![0.5; 9]),
+            ArrayData::U32(vec![77; 3]),
+        ];
+        let mut memory = Memory { arrays, scalars: vec![2, 5, -1] };
+        assert_eq!(interpret(function, &mut memory).unwrap(), None);
+        memory
+    });
+    generate::compare(&expected, &found, 0.0).unwrap();
+}
+
 #[test]
 fn changes_are_recorded_by_pass() {
     let texts = |text: &str| {

@@ -1,4 +1,5 @@
-//! Reductions end early: how many elements are read is counted in steps of the interpreter, of which each iteration takes a few.
+//! Work that is left out, where reductions end early and where masks forbid a value: it is counted in steps of the interpreter, of which
+//! each iteration takes a few.
 
 use std::error::Error;
 
@@ -92,5 +93,69 @@ fn chunks_that_begin_later_do_nothing() -> Result<(), Box<dyn Error>> {
     let ends = |seed| ends_within(1_000_000, "a or= A(i,j)", Format::csr(), (1, 4, seed));
     let outcomes = (0..12).map(ends).collect::<Result<Vec<bool>, _>>()?;
     assert!(outcomes.contains(&true), "{outcomes:?}");
+    Ok(())
+}
+
+/// The steps of `C(i,j)` times a product of two matrices of `SIDE` full rows, if `mask` says which elements of each row the mask stores.
+fn masked(source: &str, mask: impl Fn(u32) -> Vec<u32>) -> Result<u64, Box<dyn Error>> {
+    let csr = || FormatSpec::Exact(Format::csr());
+    let options = Options::new().backend(Backend::Interpreter).dtype("M", DType::Bool);
+    let options = ["M", "A", "B", "C"].iter().fold(options, |options, name| options.format(name, csr()));
+    let kernel = Kernel::compile(source, &options)?;
+    let step = &kernel.steps()[0];
+    let mut memory = Memory::default();
+    let rows = |name: &str| -> Vec<Vec<u32>> {
+        (0..SIDE).map(|row| if name == "M" { mask(row) } else { (0..SIDE).collect() }).collect()
+    };
+    for (_, binding) in step.parameters() {
+        let rows = |tensor| rows(step.kernel().tensors[tensor].name.as_str());
+        match binding {
+            Binding::Size(_) => memory.scalars.push(i64::from(SIDE)),
+            Binding::Threads | Binding::Stored(_) => memory.scalars.push(1),
+            Binding::Level(tensor, ..) | Binding::Values(tensor) if step.kernel().tensors[tensor].name == "C" => {
+                let is_value = matches!(binding, Binding::Values(_));
+                memory.arrays.push(if is_value { ArrayData::F64(Vec::new()) } else { ArrayData::U32(Vec::new()) });
+            }
+            Binding::Level(tensor, _, part) if part.name == "pos" => {
+                let ends = rows(tensor).iter().fold(vec![0], |mut ends, row| {
+                    ends.push(ends[ends.len() - 1] + row.len() as u32);
+                    ends
+                });
+                memory.arrays.push(ArrayData::U32(ends));
+            }
+            Binding::Level(tensor, ..) => memory.arrays.push(ArrayData::U32(rows(tensor).concat())),
+            Binding::Values(tensor) => {
+                let stored = rows(tensor).concat().len();
+                let is_mask = step.kernel().tensors[tensor].name == "M";
+                memory.arrays.push(if is_mask {
+                    ArrayData::Bool(vec![true; stored])
+                } else {
+                    ArrayData::F64(vec![1.0; stored])
+                });
+            }
+        }
+    }
+    let function = step.checked_function()?;
+    for steps in (0..).map(|power| SIDE as u64 * 2u64.pow(power)) {
+        match interpret_within(&function, &mut memory.clone(), Limits { steps: Some(steps), ..Limits::default() }) {
+            Ok(_) => return Ok(steps),
+            Err(error) if matches!(error.fault, Fault::Steps(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(u64::MAX)
+}
+
+/// The rows and columns of masked products.
+const SIDE: u32 = 64;
+
+#[test]
+fn masked_products_do_what_the_mask_leaves() -> Result<(), Box<dyn Error>> {
+    let all = u64::from(SIDE).pow(3);
+    let (none, one, full) = (|_| Vec::new(), |row| vec![row], |_| (0..SIDE).collect());
+    let plain = "C(i,j) = M(i,j) * (A(i,k) * B(k,j))";
+    assert!(masked(plain, none)? <= all / 16, "{}", masked(plain, none)?);
+    assert!(masked(plain, one)? <= all / 2);
+    assert!(masked(plain, full)? >= all);
     Ok(())
 }

@@ -43,6 +43,20 @@ fn loops_count_and_conditions_choose() {
 }
 
 #[test]
+fn what_a_program_makes_up_is_no_input() -> Result<(), Error> {
+    let source = "fill w 0.5; random v ones; y(i) = w(j) * A(i,j) * v(j) + z(i)";
+    let kernel = Kernel::compile(source, &Options::new().format("A", Format::csr()))?;
+    assert_eq!(kernel.inputs().collect::<Vec<_>>(), ["A", "z"]);
+    let a = Tensor::from_triplets([2, 3], &[0, 1, 1], &[2, 0, 1], &[4.0, 2.0, 6.0], Format::csr())?;
+    let (z, mut y) = (Tensor::from(vec![1.0, 0.0]), Tensor::from(vec![0.0; 2]));
+    kernel.run(&mut y, &[&a, &z])?;
+    assert_eq!(y.values(), [3.0, 4.0]);
+    let error = kernel.run(&mut y, &[&a]).unwrap_err();
+    assert!(error.to_string().contains("2 inputs are needed (A, z), not 1"), "{error}");
+    Ok(())
+}
+
+#[test]
 fn ranges_are_of_any_integers() {
     for dtype in ["u64", "i64", "i32", "u8"] {
         let source = format!("n = {dtype}(3); c = 0; for k in {dtype}(0) .. n {{ c += 1 }}; print c");

@@ -1,4 +1,5 @@
-//! Programs of actions as text that `front` reads back: blocks are indented by two blanks, conditions are calls of functions.
+//! Programs of actions as text that `front` reads back: blocks are indented by two blanks, conditions are calls of functions. A statement
+//! whose loops are written is printed as these.
 
 use std::fmt::Write;
 
@@ -49,7 +50,10 @@ impl Program {
         for action in actions {
             text.push_str(&indent);
             let _ = match action {
-                Action::Assign(statement) => writeln!(text, "{}", self.statement_text(&self.statements[*statement])),
+                Action::Assign(statement) => match self.loops.iter().find(|(written, _)| written == statement) {
+                    Some((_, loops)) => writeln!(text, "{}", loops.stmt_text()),
+                    None => writeln!(text, "{}", self.statement_text(&self.statements[*statement])),
+                },
                 Action::Swap(a, b) => writeln!(text, "swap {}, {}", name(a), name(b)),
                 Action::Print(tensor) => writeln!(text, "print {}", name(tensor)),
                 Action::Read(tensor, file) => writeln!(text, "read {} \"{file}\"", name(tensor)),

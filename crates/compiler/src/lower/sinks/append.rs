@@ -25,7 +25,7 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::Properties;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId};
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId, VarId};
+use lacunar_notation::{Access, Expr, ExprKind, Indicator, Role, TensorId, VarId};
 
 use super::checks::{fail_if, fail_unless_fits};
 use super::values::{add_to, clear_block};
@@ -484,13 +484,41 @@ fn count_here(
 ) -> Option<ExprId> {
     let Some(slab) = scope.slab() else { return count_positions(cx, access, level, scope) };
     let result = &append.access;
-    let has_rows = level_var(cx.kernel, access, 0) == level_var(cx.kernel, result, 0)
-        && code(cx, result.tensor, scope).levels.len() > 1;
     let is_dense = |tensor: TensorId| cx.kernel.tensors[tensor].format.levels()[0].properties().full;
-    if !has_rows || level == 0 || !is_dense(access.tensor) || !is_dense(result.tensor) {
+    let has_rows = code(cx, result.tensor, scope).levels.len() > 1 && level > 0;
+    if !has_rows || !is_dense(access.tensor) || !is_dense(result.tensor) {
         return None;
     }
+    let (row, own) = (level_var(cx.kernel, result, 0), level_var(cx.kernel, access, 0));
     let end = cx.b.add(slab.first, slab.len);
-    let (begin, end) = descend(cx, access, 1..=level, (slab.first, end), scope).ok()?;
+    let rows = match own == row {
+        true => (slab.first, end),
+        false => {
+            let shift = shifted_by(cx.kernel, own, row)?;
+            let (shift, zero, size) = (cx.b.int(shift), cx.b.int(0), cx.size(own));
+            let mut inside = |row: ExprId| {
+                let shifted = cx.b.add(row, shift);
+                let least = cx.b.binary(BinaryOp::Max, shifted, zero);
+                cx.b.binary(BinaryOp::Min, least, size)
+            };
+            (inside(slab.first), inside(end))
+        }
+    };
+    let (begin, end) = descend(cx, access, 1..=level, rows, scope).ok()?;
     Some(cx.b.sub(end, begin))
+}
+
+/// By how much a variable is greater than another one, if an equation of the kernel says so.
+fn shifted_by(kernel: &Kernel, own: VarId, other: VarId) -> Option<i64> {
+    let mut found = None;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        for access in assign.rhs.accesses().into_iter().filter(|access| access.vars == [other, own]) {
+            if let Some(Indicator::Equation(equation)) = kernel.tensors[access.tensor].indicator.as_deref()
+                && equation.factors == [1, -1]
+            {
+                found = Some(equation.constant);
+            }
+        }
+    });
+    found
 }
