@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Step, Target};
 use lacunar_formats::{IndexWidth, Schema};
 
+use super::gaps::Gaps;
 use super::holder_word;
 use super::shape::{Bounds, Choice, Deal, Shapes};
 use super::template::Template;
@@ -39,8 +40,9 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     let parents = segments.parents();
     let forms = Forms::new(&shapes, segments, place)?;
     let first = u64::from(schema.align());
-    let words = parallel::edges(parents, |parent| forms.of(segments.count(parent)).words)?;
-    let slots = parallel::edges(parents, |parent| forms.of(segments.count(parent)).slots)?;
+    let mut words = parallel::edges(parents, |parent| forms.of(segments.count(parent)).words)?;
+    let mut slots = parallel::edges(parents, |parent| forms.of(segments.count(parent)).slots)?;
+    let gaps = if segments.grows() { Gaps::between(&mut words, &mut slots, first) } else { Gaps::default() };
     let end = words[parents].checked_add(first).filter(|end| *end <= 1 << 32);
     let wide = |what: &str| StorageError::Width { what: format!("the {what} of level {}", place.level), width: 32 };
     let end = end.ok_or_else(|| wide("number of words of nodes"))?;
@@ -61,7 +63,10 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
         parallel::each(shares.into_iter().zip(parts), |_, (share, ((node, places), root))| {
             let start = (first + words[share.start], slots[share.start]);
             let mut writer = Writer { node, places, start, words: 0, slots: 0, segments, position: 0 };
+            let from = (words[share.start], slots[share.start]);
             for (parent, root) in share.zip(root) {
+                // There may be room before it.
+                (writer.words, writer.slots) = (words[parent] - from.0, slots[parent] - from.1);
                 writer.position = segments.range(parent).start;
                 let count = segments.count(parent);
                 *root = match &forms.of(count).template {
@@ -75,7 +80,7 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     });
     let mut level =
         LevelStorage::new(place.kind(), place.size(), vec![Buffer::from_array(root), Buffer::from_array(node)]);
-    level.set_laid_out(segments.total() as u64);
+    level.set_laid_out(segments.total() as u64, gaps);
     Ok(Spread { level, places: Places::Listed(places) })
 }
 
