@@ -314,13 +314,8 @@ impl<'a> Draft<'a> {
     fn assemble_result(&mut self, order: &[VarId]) -> Option<Format> {
         let wanted = self.kernel.tensors[self.result].format.clone();
         let format = storage::assembled_format(&self.kernel, &self.lhs, order).filter(|format| *format != wanted)?;
-        if let (None, Some(same)) = (self.request.schedule, same::pattern(&self.kernel, &self.lhs, self.op, &self.rhs))
-        {
-            let names = [self.result, same].map(|tensor| self.kernel.tensors[tensor].name.as_str());
-            self.notes
-                .push(format!("`{}` has the pattern of `{}`: it is copied, and values are put in", names[0], names[1]));
-            self.kernel.pattern_of = Some(same);
-            self.kernel.tensors[self.result].format = Format::dense(wanted.order());
+        let keeps_loops = self.request.schedule.is_none_or(given::keeps_loops);
+        if keeps_loops && same::take(&mut self.kernel, (&self.lhs, self.op, &self.rhs), &mut self.notes) {
             return None;
         }
         let tensor = &mut self.kernel.tensors[self.result];

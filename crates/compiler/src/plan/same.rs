@@ -11,7 +11,7 @@
 //! stores. It spares the assembly of another format and a conversion, where the result is of a format that loops do not append to.
 //! Paper: Chou and Amarasinghe, *Compilation of Dynamic Sparse Tensor Algebra* (OOPSLA 2022), §4.4, copy such a tensor node by node.
 
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Format};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{Access, AssignOp, Expr, Role, TensorId};
 
@@ -19,8 +19,19 @@ use crate::algebra::{preserves_fill, selected};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::Lattice;
 
+/// Lets the result of an assignment have the levels of an input, if one has its pattern and is stored like it; whether it does.
+pub(super) fn take(kernel: &mut Kernel, (lhs, op, rhs): (&Access, AssignOp, &Expr), notes: &mut Vec<String>) -> bool {
+    let Some(same) = pattern(kernel, lhs, op, rhs) else { return false };
+    let [own, other] = [lhs.tensor, same].map(|tensor| kernel.tensors[tensor].name.as_str());
+    notes.push(format!("`{own}` has the pattern of `{other}`: it is copied, and values are put in"));
+    kernel.pattern_of = Some(same);
+    let result = &mut kernel.tensors[lhs.tensor];
+    result.format = Format::dense(result.format.order());
+    true
+}
+
 /// The input that has the pattern of a result and is stored like it, if one has.
-pub(super) fn pattern(kernel: &Kernel, lhs: &Access, op: AssignOp, rhs: &Expr) -> Option<TensorId> {
+fn pattern(kernel: &Kernel, lhs: &Access, op: AssignOp, rhs: &Expr) -> Option<TensorId> {
     let result = &kernel.tensors[lhs.tensor];
     let key = AccessKey::from(lhs);
     let is_like = |access: &&Access| {
