@@ -344,7 +344,10 @@ impl Generator<'_> {
         let mut format = match plain {
             _ if vars.iter().any(|&var| self.sketch.sizes[var] >= FAR) => layouts::unbounded(self.rng, vars.len()),
             true => Format::dense(vars.len()),
-            false => layouts::format(self.rng, vars.len(), !input, self.habit.mapped()),
+            false => match self.like_an_operand(vars.len()).filter(|_| !input) {
+                Some(format) => format,
+                None => layouts::format(self.rng, vars.len(), !input, self.habit.mapped()),
+            },
         };
         let told = format.tells_entries();
         let dtype = dtype.map(|dtype| if told { dtype } else { unpadded(dtype) });
@@ -371,6 +374,20 @@ impl Generator<'_> {
             Operand { name, format, dtype, fill, dims, density, zeros, given, indices, below: None, structure: None };
         self.sketch.tensors.push(operand);
         self.sketch.tensors.len() - 1
+    }
+
+    /// Now and then, the format of an operand of an order, if results may have it: with the operand's pattern, they have its levels.
+    fn like_an_operand(&mut self, order: usize) -> Option<Format> {
+        let may_be = |format: &Format| {
+            format.order() == order
+                && !format.is_dense()
+                && format.map().is_none()
+                && format.packing().is_none()
+                && format.levels().iter().all(|level| !level.properties().single)
+        };
+        let all = self.sketch.tensors.iter().map(|tensor| &tensor.format);
+        let found: Vec<Format> = all.filter(|format| may_be(format)).cloned().collect();
+        (!found.is_empty() && self.rng.percent(30)).then(|| found[self.rng.usize(..found.len())].clone())
     }
 
     /// A fill value of a type, or one that every type has. Infinite ones of a program have one sign.

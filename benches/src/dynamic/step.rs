@@ -1,5 +1,5 @@
-//! Steps over a matrix of nodes, fresh (packed) and aged (entries put in one after the other, in random order), beside the same in csr,
-//! and sums of a matrix of nodes and one in csr.
+//! Steps over a matrix of nodes, fresh (packed), aged (entries put in one after the other, in random order), and aged and compacted then,
+//! beside the same in csr; and sums of a matrix of nodes and one in csr.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)     y(i) = A(i,j) * x(j) / d(j)     C(i,j) = A(i,j) + B(i,j)
@@ -15,10 +15,11 @@ use super::least;
 use crate::peers::program::Peer;
 
 /// Formats that take part; ratios are to the first.
-const FORMATS: [&str; 10] = [
+const FORMATS: [&str; 11] = [
     "csr",
     "d{blist<64>}",
     "d{blist<16>}",
+    "d{vblist}",
     "d{btree}",
     "d{bst}",
     "d{ctree}",
@@ -77,32 +78,52 @@ fn vector(size: u64, value: impl Fn(u64) -> f64) -> Result<DynTensor> {
     Ok(DynTensor::from_coo(Coo { dims: vec![size], coords, values }, &Format::dense(1))?)
 }
 
-/// A matrix in a format, packed, or with all its entries put in as they arrive.
-fn matrix(input: &Input, format: &str, is_aged: bool) -> Result<DynTensor> {
+/// The history of a matrix.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Age {
+    /// It was packed.
+    Fresh,
+    /// All its entries were put in as they arrived.
+    Aged,
+    /// It was compacted behind that.
+    Compacted,
+}
+
+impl Age {
+    const ALL: [(&'static str, Age); 3] = [("fresh", Age::Fresh), ("aged", Age::Aged), ("compacted", Age::Compacted)];
+}
+
+/// A matrix in a format, of an age.
+fn matrix(input: &Input, format: &str, age: Age) -> Result<DynTensor> {
     let format = format.parse::<FormatSpec>()?.resolve(2)?;
-    if !is_aged || format.levels().iter().all(|level| level.kind.schema().is_none()) {
+    if age == Age::Fresh || format.levels().iter().all(|level| level.kind.schema().is_none()) {
         return input.pack(input.len(), &format);
     }
     let mut tensor = input.pack(0, &format)?;
     for (&(i, j), &value) in input.coordinates.iter().zip(&input.values) {
         tensor.insert(&[i.into(), j.into()], value)?;
     }
+    if age == Age::Compacted {
+        tensor.compact()?;
+    }
     Ok(tensor)
 }
 
 /// Measures products.
 pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize) -> Result<()> {
-    for (age, is_aged) in [("fresh", false), ("aged", true)] {
+    for (name_of_age, age) in Age::ALL {
         let x = || vector(input.columns, |j| (1 + j % 7) as f64);
         let (mut steps, mut scaled) = (Vec::new(), Vec::new());
         for format in FORMATS {
-            let tensor = matrix(input, format, is_aged)?;
+            let tensor = matrix(input, format, age)?;
             steps.push(Prepared::new(STEP, vec![("A", tensor.try_clone()?), ("x", x()?)], None)?);
             let degrees = vector(input.columns, |j| (1 + j % 5) as f64)?;
             scaled.push(Prepared::new(SCALED, vec![("A", tensor), ("x", x()?), ("d", degrees)], None)?);
         }
+        // Peers have no third age.
+        let peers: &mut [(&'static str, Peer)] = if age == Age::Compacted { &mut [] } else { &mut *peers };
         for (_, peer) in peers.iter_mut() {
-            peer.ask(&format!("load {age}"))?;
+            peer.ask(&format!("load {name_of_age}"))?;
         }
         let mut theirs: Vec<(String, Vec<f64>)> = Vec::new();
         for round in 0..rounds {
@@ -131,7 +152,14 @@ pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize)
                 }
             }
         }
-        println!("{:16} {:>9} {:>8} {:>11} {:>8}", format!("step, {age}"), "ms", "to csr", "x(j)/d(j)", "to csr");
+        println!(
+            "{:16} {:>9} {:>8} {:>11} {:>8}",
+            format!("step, {name_of_age}"),
+            "ms",
+            "to csr",
+            "x(j)/d(j)",
+            "to csr"
+        );
         let (csr, csr_scaled) = (least(&steps[0].times), least(&scaled[0].times));
         for ((format, step), scaled) in FORMATS.iter().zip(&steps).zip(&scaled) {
             let (own, own_scaled) = (least(&step.times), least(&scaled.times));
@@ -151,16 +179,16 @@ pub fn measure_sum(input: &Input, peers: &mut [(&'static str, Peer)], rounds: us
         values: input.values.clone(),
         ..*input
     };
-    for (age, is_aged) in [("fresh", false), ("aged", true)] {
+    for (name_of_age, age) in [("fresh", Age::Fresh), ("aged", Age::Aged)] {
         let formats = ["csr", "d{bst}", "d{ctree}", "d{btree}", "d{blist<64>}"];
         let prepare = |format: &&str| {
-            let operands = vec![("A", matrix(input, format, is_aged)?), ("B", matrix(&other, "csr", false)?)];
+            let operands = vec![("A", matrix(input, format, age)?), ("B", matrix(&other, "csr", Age::Fresh)?)];
             Prepared::new(SUM, operands, Some("csr"))
         };
         let mut sums = formats.iter().map(prepare).collect::<Result<Vec<_>>>()?;
         let mut theirs = Vec::new();
         for (_, peer) in peers.iter_mut().filter(|(name, _)| *name == "pam") {
-            peer.ask(&format!("load {age}"))?;
+            peer.ask(&format!("load {name_of_age}"))?;
             peer.ask("step prepare")?;
         }
         for _ in 0..rounds {
@@ -174,7 +202,7 @@ pub fn measure_sum(input: &Input, peers: &mut [(&'static str, Peer)], rounds: us
                 theirs.push(answer[0]);
             }
         }
-        println!("{:16} {:>9} {:>8}", format!("sum, {age}"), "ms", "to csr");
+        println!("{:16} {:>9} {:>8}", format!("sum, {name_of_age}"), "ms", "to csr");
         let csr = least(&sums[0].times);
         for (format, sum) in formats.iter().zip(&sums) {
             println!("{format:16} {:9.3} {:8.2}", least(&sum.times), least(&sum.times) / csr);

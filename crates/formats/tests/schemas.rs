@@ -13,7 +13,8 @@ fn format(text: &str, order: usize) -> Format {
 #[test]
 fn schemas_of_every_program_are_read_and_printed_back() {
     let names: Vec<&str> = Template::every_program().iter().map(Template::name).collect();
-    let all = [
+    // Those of the paper, and what follows from them. Others may be there.
+    let known = [
         "list",
         "blist",
         "blist_holes",
@@ -27,19 +28,21 @@ fn schemas_of_every_program_are_read_and_printed_back() {
         "btree",
         "pactree",
     ];
-    assert_eq!(names, all);
+    assert!(known.iter().all(|name| names.contains(name)), "{names:?}");
     for template in Template::every_program() {
         let schema = template.with(&[]).unwrap();
         assert_eq!(Schema::parse(schema.text()).unwrap(), schema);
-        assert_eq!(schema.is_ordered(), template.name() != "blist_unsorted", "{schema}");
-        assert_eq!(schema.is_transparent(), template.name() != "ctree");
+        if known.contains(&template.name()) {
+            assert_eq!(schema.is_ordered(), template.name() != "blist_unsorted", "{schema}");
+            assert_eq!(schema.is_transparent(), template.name() != "ctree");
+        }
         let kind = LevelKind::nodes_named(template.name()).unwrap();
         assert_eq!(kind.schema(), Some(&schema));
         assert_eq!(kind, LevelKind::nodes(schema).unwrap());
         let text = format!("d{{{}}}:1,0", template.name());
         assert_eq!(format(&text, 2).to_string(), text);
     }
-    assert_eq!(LevelKind::every_nodes().len(), all.len());
+    assert_eq!(LevelKind::every_nodes().len(), names.len());
 }
 
 #[test]
@@ -218,7 +221,8 @@ fn mistakes_have_a_code_a_place_and_a_hint() {
     assert_eq!(codes, ["E1612", "E1612"]);
     let sizes: String = (0..9).map(|k| format!("e{k}: elem[B{k}] B{k}: size ")).collect();
     assert_eq!(Schema::parse(&format!("def t {{ {sizes} }}")).unwrap_err()[0].code, "E1612");
-    assert_eq!(Template::every_program()[0].with(&[1]).unwrap_err()[0].code, "E1614");
+    let list = Template::every_program().iter().find(|template| template.name() == "list").unwrap();
+    assert_eq!(list.with(&[1]).unwrap_err()[0].code, "E1614");
 }
 
 /// Every code of this crate's schemas is explained, and made by some text here.

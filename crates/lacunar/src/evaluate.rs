@@ -102,7 +102,9 @@ impl Evaluation<'_> {
         let (program, plan) = (self.program, step.plan());
         let first_phase = self.phase == Phase::Fused && step.phase() == Phase::Assemble;
         let phase = if self.phase == Phase::Fused { step.phase() } else { self.phase };
-        let is_dense = plan.kernel.tensors[plan.result].format.is_dense() && plan.convert_result.is_none();
+        let is_dense = plan.kernel.tensors[plan.result].format.is_dense()
+            && plan.convert_result.is_none()
+            && plan.kernel.pattern_of.is_none();
         if phase == Phase::Compute && !is_dense && plan.conversions.iter().any(|made| made.source == plan.result) {
             return Err(Error::Argument(format!(
                 "`{}` is read by the statement that assigns to it, so it can't be given as a pattern to compute",

@@ -48,7 +48,9 @@ struct Arrays {
 impl Call<'_> {
     /// Runs the statement on the interpreter.
     pub fn interpreted(mut self) -> Result<Tensor, Error> {
+        let pattern_of = self.step.kernel().pattern_of;
         let before = match self.format().packing() {
+            _ if pattern_of.is_some() => pattern_of.map(|of| self.like(of)).transpose()?,
             Some(_) => {
                 let (format, levels, values) = self.packed()?;
                 Some(Tensor::from_parts(self.dims(), &format, levels, values).map_err(invalid)?)
@@ -56,7 +58,9 @@ impl Call<'_> {
             None => self.before.take(),
         };
         let mut arrays = self.arrays(before.as_ref())?;
-        let limits = Limits { blank_outputs: !self.step.kernel().updates, ..Limits::default() };
+        // Where an input has a position, but no element, its pattern is not written.
+        let is_blank = !self.step.kernel().updates && pattern_of.is_none();
+        let limits = Limits { blank_outputs: is_blank, ..Limits::default() };
         let outcome = interpret_within(self.step.function(), &mut arrays.memory, limits)
             .map_err(|error| Error::Internal(format!("the interpreter stopped: {error}")))?;
         match outcome.status {
@@ -87,6 +91,11 @@ impl Call<'_> {
         }
     }
 
+    /// True if the levels of the result are there before the kernel runs.
+    fn has_levels(&self) -> bool {
+        self.format().packing().is_some() || self.step.kernel().pattern_of.is_some()
+    }
+
     /// The memory of the interpreter before it runs.
     fn arrays(&self, before: Option<&Tensor>) -> Result<Arrays, Error> {
         let pattern = before.map(|before| Pattern { levels: before.levels(), stored: before.nnz() });
@@ -110,7 +119,7 @@ impl Call<'_> {
     /// The values of the result before the kernel runs, of a dense result or of one whose pattern is given.
     fn values_before(&self, before: Option<&Tensor>) -> Result<ArrayData, Error> {
         let len = match before {
-            Some(before) if self.format().packing().is_some() => before.nnz(),
+            Some(before) if self.has_levels() => before.values().len() as u64,
             _ if self.format().is_dense() => product(self.dims())?,
             Some(before) => before.nnz(),
             None => return Err(missing_pattern()),
@@ -134,7 +143,7 @@ impl Call<'_> {
         take: &mut dyn FnMut(Binding, u64) -> Result<Option<Buffer>, Error>,
     ) -> Result<Tensor, Error> {
         let (format, result) = (self.format(), self.step.result());
-        if format.packing().is_some() || (self.step.phase() == Phase::Compute && !format.is_dense()) {
+        if self.has_levels() || (self.step.phase() == Phase::Compute && !format.is_dense()) {
             let (dims, format, levels, old) = before.ok_or_else(missing_pattern)?.into_parts();
             let values = take(Binding::Values(result), old.len() as u64)?.ok_or_else(missing_pattern)?;
             return Tensor::from_parts(dims, &format, levels, values).map_err(invalid);

@@ -9,6 +9,7 @@
 use lacunar_compiler::lower::{Binding, Phase};
 use lacunar_formats::{DType, External, Format, Scalar, Signature};
 use lacunar_imp::{ArrayRole, Param};
+use lacunar_notation::TensorId;
 use lacunar_runtime::abi::{self, Args, Entry, Grown, KernelStatus};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::tensor::ValuesMut;
@@ -105,6 +106,9 @@ impl Call<'_> {
 
     /// Runs the statement's machine code.
     pub fn native(mut self) -> Result<Tensor, Error> {
+        if let Some(of) = self.step.kernel().pattern_of {
+            return self.alongside(of);
+        }
         if self.format().is_dense() {
             return self.dense();
         }
@@ -138,6 +142,27 @@ impl Call<'_> {
         // SAFETY: as in `dense_values`: the kernel writes every element that the structure has.
         let values = unsafe { Buffer::uninitialized(declared.dtype, count) }.map_err(StorageError::from)?;
         Ok((format, levels, values))
+    }
+
+    /// A result that has the pattern of an input, before it is run: with a copy of the input's levels, and zeros.
+    pub fn like(&self, of: TensorId) -> Result<Tensor, Error> {
+        let (result, input) = (&self.step.kernel().tensors[self.step.result()], self.input(of)?);
+        // SAFETY: every byte is written at once. Fresh memory that is zero costs more than a pass over memory that was used before.
+        let values = unsafe {
+            let mut values = Buffer::uninitialized(result.dtype, input.nnz()).map_err(StorageError::from)?;
+            if let Some(start) = values.as_mut_ptr() {
+                start.write_bytes(0, values.bytes() as usize);
+            }
+            values
+        };
+        Ok(input.revalued(values, result.fill())?)
+    }
+
+    /// Runs the machine code of a result that has the pattern of an input.
+    fn alongside(&self, of: TensorId) -> Result<Tensor, Error> {
+        let mut result = self.like(of)?;
+        self.run(None, Some(result.split_mut().1))?;
+        Ok(result)
     }
 
     /// Runs the machine code of a dense result.
@@ -307,7 +332,7 @@ impl Call<'_> {
         }
     }
 
-    fn input(&self, tensor: lacunar_notation::TensorId) -> Result<&Tensor, Error> {
+    fn input(&self, tensor: TensorId) -> Result<&Tensor, Error> {
         self.inputs
             .get(tensor.index())
             .copied()

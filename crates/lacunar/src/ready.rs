@@ -52,6 +52,7 @@ impl Ready {
             && phase == Phase::Fused
             && step.phase() == Phase::Fused;
         let is_plain = declared.format.is_dense()
+            && kernel.pattern_of.is_none()
             && declared.view.is_none()
             && plan.convert_result.is_none()
             && plan.conversions.iter().all(|made| Some(made.tensor) == kept)

@@ -42,6 +42,9 @@ pub struct Kernel {
     pub assembly: Assembly,
     /// The elements of a dense result that are computed, if others follow from these.
     pub followers: Option<Followers>,
+    /// The input that has the pattern of the result at the same coordinates, and keeps it as the result does: each value lies at the
+    /// position that the input's has. The result's format is that of an array then, for loops in any order.
+    pub pattern_of: Option<TensorId>,
 }
 
 impl Kernel {

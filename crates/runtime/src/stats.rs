@@ -1,5 +1,8 @@
 //! Statistics of tensors for the planner's cost model, read off the arrays and their lengths.
 
+use lacunar_formats::LevelKind;
+
+use crate::nodes::{View, count, deepest};
 use crate::tensor::Tensor;
 
 impl Tensor {
@@ -17,6 +20,7 @@ impl Tensor {
     }
 
     /// The largest number of values under one coordinate of the outermost level: of a CSR matrix, the length of its longest row.
+    /// Of levels of nodes under a dense one, the number under that coordinate from which the way down to the first element is the longest.
     /// `None` where the storage does not tell without a look at every coordinate.
     ///
     /// ```
@@ -28,6 +32,12 @@ impl Tensor {
     /// ```
     pub fn heaviest(&self) -> Option<u64> {
         let kinds = self.format().levels();
+        if let [rows, nodes] = self.levels()
+            && rows.kind() == LevelKind::DENSE
+            && let Some(view) = View::of(nodes)
+        {
+            return deepest(view).map_or(Some(0), |parent| Some(count(view, parent)));
+        }
         if kinds.len() < 2 || !kinds[0].properties().unique || !self.format().is_plain() {
             return None;
         }

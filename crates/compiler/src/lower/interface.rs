@@ -158,7 +158,8 @@ impl Declared<'_> {
         };
         let is_compared = self.options.compared && phase == Phase::Compute;
         let is_read = is_compared || placed_by(self.kernel, phase).is_some();
-        let has_indices = role != ArrayRole::Grown || phase.assembles() || is_read;
+        let is_alongside = tensor.role == Role::Result && self.kernel.pattern_of.is_some();
+        let has_indices = !is_alongside && (role != ArrayRole::Grown || phase.assembles() || is_read);
         // A pattern that is given is only read.
         let is_given = tensor.format.packing().is_some() || (role == ArrayRole::Grown && is_read);
         let index_role = if is_given { ArrayRole::Input } else { role };

@@ -21,8 +21,8 @@ use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Monoid, Rol
 
 use super::convert::{old_values, read_converted, rename, stored_as};
 use super::{
-    Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, gathers, given, insert, order, storage,
-    workspaces,
+    Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, gathers, given, insert, order, same,
+    storage, workspaces,
 };
 use crate::algebra::{background, fills, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
@@ -314,6 +314,10 @@ impl<'a> Draft<'a> {
     fn assemble_result(&mut self, order: &[VarId]) -> Option<Format> {
         let wanted = self.kernel.tensors[self.result].format.clone();
         let format = storage::assembled_format(&self.kernel, &self.lhs, order).filter(|format| *format != wanted)?;
+        let keeps_loops = self.request.schedule.is_none_or(given::keeps_loops);
+        if keeps_loops && same::take(&mut self.kernel, (&self.lhs, self.op, &self.rhs), &mut self.notes) {
+            return None;
+        }
         let tensor = &mut self.kernel.tensors[self.result];
         self.notes.push(format!("`{}` is assembled as {format} and then converted to {wanted}", tensor.name));
         (tensor.dtype, tensor.fill) = stored_as(tensor, &format);

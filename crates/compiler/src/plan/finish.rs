@@ -329,7 +329,8 @@ fn span_of(schedule: &Schedule) -> Span {
     schedule.commands.iter().rev().find(|command| !says(&command.kind)).map_or(Span::NONE, |command| command.span)
 }
 
-fn chain(mut stmt: &Stmt) -> (Vec<VarId>, &Stmt) {
+/// The loops of a nest, and what is inside of all of them.
+pub(super) fn chain(mut stmt: &Stmt) -> (Vec<VarId>, &Stmt) {
     let mut vars = Vec::new();
     while let Stmt::Forall(var, body) = stmt {
         vars.push(*var);

@@ -53,6 +53,12 @@ pub(super) fn wants_flat_nest(schedule: &Schedule) -> bool {
     })
 }
 
+/// True if a schedule's commands leave every loop one over a variable of the statement.
+pub(super) fn keeps_loops(schedule: &Schedule) -> bool {
+    let is_kept = |command: &Command| matches!(command.kind, CommandKind::Reorder(_) | CommandKind::Parallelize { .. });
+    schedule.commands.iter().all(is_kept)
+}
+
 /// Redirects a command about tensors to those that an expression reads in their place.
 pub(super) fn redirect(command: &mut CommandKind, rhs: &Expr, conversions: &[Conversion]) {
     let read: Vec<AccessKey> = distinct_accesses(rhs);

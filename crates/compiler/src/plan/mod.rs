@@ -27,6 +27,7 @@ mod maps;
 mod order;
 mod packed;
 mod rows;
+mod same;
 mod skew;
 mod storage;
 mod tile;

@@ -13,14 +13,14 @@
 
 use lacunar_base::{Category, Diagnostic, Span};
 use lacunar_formats::Format;
-use lacunar_notation::concrete::{Kernel, Stmt, verify};
+use lacunar_notation::concrete::{Assign, Kernel, Stmt, verify};
 use lacunar_notation::provenance::{Relation, Tag};
 use lacunar_notation::schedule::{Assembly, Command, CommandKind, Name, Schedule};
 use lacunar_notation::{AssignOp, Assignment, Expr, ExprKind, Program, Role, TensorId, VarId};
 
 use super::convert::{read_converted, stored_as};
 use super::maps::without_map;
-use super::{Conversion, Plan, Request, finish, gathers, given, insert, storage, workspaces};
+use super::{Conversion, Plan, Request, finish, gathers, given, insert, same, storage, workspaces};
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::make_explicit;
 use crate::schedule::{apply, apply_all};
@@ -80,7 +80,7 @@ impl Written {
         let without_map = self.leave_maps();
         self.gather();
         self.convert_operands()?;
-        let convert_result = self.assemble_result()?.or(without_map);
+        let convert_result = self.assemble_result(request)?.or(without_map);
         self.finish()?;
         workspaces::choose(&mut self.kernel, &mut self.notes);
         for (var, tag) in tags {
@@ -211,7 +211,7 @@ impl Written {
     }
 
     /// Assembles a result that the loops cannot append to in another format, which is given.
-    fn assemble_result(&mut self) -> Result<Option<Format>, Diagnostic> {
+    fn assemble_result(&mut self, request: &Request<'_>) -> Result<Option<Format>, Diagnostic> {
         let tensor = &self.kernel.tensors[self.result];
         if self.kernel.updates && !tensor.format.is_dense() {
             let message = format!("`{}` ({}) is sparse and cannot be updated in place", tensor.name, tensor.format);
@@ -224,6 +224,13 @@ impl Written {
         let Some((assign, order)) = assigned else { return Ok(None) };
         let format = storage::assembled_format(&self.kernel, &assign.lhs, &order);
         let Some(format) = format.filter(|format| *format != wanted) else { return Ok(None) };
+        let keeps_loops =
+            request.schedule.is_none_or(given::keeps_loops) && self.kernel.provenance.relations.is_empty();
+        let is_nest = finish::chain(&self.kernel.stmt).1 == &Stmt::Assign(assign.clone());
+        let Assign { lhs, op, rhs } = &assign;
+        if keeps_loops && is_nest && same::take(&mut self.kernel, (lhs, *op, rhs), &mut self.notes) {
+            return Ok(None);
+        }
         let tensor = &mut self.kernel.tensors[self.result];
         self.notes.push(format!("`{}` is assembled as {format} and then converted to {wanted}", tensor.name));
         (tensor.dtype, tensor.fill) = stored_as(tensor, &format);

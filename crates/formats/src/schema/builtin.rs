@@ -1,7 +1,7 @@
 //! The schemas that have names: those of every program, which are the text files beside this one, and those that a program defines.
 //!
-//! A text with parameters is a *template*: formats give them values, as in `{blist<64>}`. A new data structure is a new text file, and
-//! its line here; or a text that a program defines.
+//! A text with parameters is a *template*: formats give them values, as in `{blist<64>}`. A new data structure is a new text file in the
+//! folder `builtin`, and nothing else; or a text that a program defines.
 //!
 //! ```
 //! use lacunar_formats::{FormatSpec, Template};
@@ -24,21 +24,8 @@ pub struct Template {
     params: Vec<(String, u32)>,
 }
 
-/// The texts that every program has.
-const TEXTS: [&str; 12] = [
-    include_str!("builtin/list.node"),
-    include_str!("builtin/blist.node"),
-    include_str!("builtin/blist_holes.node"),
-    include_str!("builtin/blist_sparse.node"),
-    include_str!("builtin/blist_unsorted.node"),
-    include_str!("builtin/vblist.node"),
-    include_str!("builtin/bst.node"),
-    include_str!("builtin/ttree.node"),
-    include_str!("builtin/rbtree.node"),
-    include_str!("builtin/ctree.node"),
-    include_str!("builtin/btree.node"),
-    include_str!("builtin/pactree.node"),
-];
+/// The texts that every program has: all files of the folder beside this one (`build.rs`).
+const TEXTS: &[&str] = include!(concat!(env!("OUT_DIR"), "/schemas.rs"));
 
 static EVERY_PROGRAM: LazyLock<Vec<Template>> =
     LazyLock::new(|| TEXTS.iter().filter_map(|text| Template::parse(text).ok()).collect());

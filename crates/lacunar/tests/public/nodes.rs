@@ -28,6 +28,56 @@ fn rows_of_a_million_nodes_are_walked_without_recursion() -> Result<(), Box<dyn 
 }
 
 #[test]
+fn columns_of_skewed_rows_are_shared_by_threads() -> Result<(), Box<dyn Error>> {
+    const COUNT: u64 = 1 << 18;
+    let mut coordinates: Vec<[u64; 2]> = (0..COUNT).map(|j| [3, j]).collect();
+    coordinates.extend((0..100).map(|i| [i + 4, i * i]));
+    let entries: Vec<(&[u64], f64)> = coordinates.iter().map(|at| (at.as_slice(), (at[1] % 7) as f64)).collect();
+    let x = Tensor::from(vec![1.0; COUNT as usize]);
+    let mut expected = vec![0.0; 200];
+    entries.iter().for_each(|(at, value)| expected[at[0] as usize] += value);
+    for text in ["d{bst}", "d{btree}", "d{ctree}", "d{pactree}"] {
+        let a = Tensor::from_entries(&[200, COUNT], &entries, format(text)?)?.into_dyn();
+        assert_eq!(a.heaviest(), Some(COUNT), "{text}");
+        for threads in [1, 2, 5] {
+            let kernel = Kernel::compile(PRODUCT, &Options::new().tensor("A", &a).threads(threads))?;
+            let schedule = kernel.schedule().text().to_string();
+            assert!(schedule.contains("divide(j, chunk, place,"), "{text}: {schedule}");
+            let y: Vec<f64> = kernel.call(&[("A", &a), ("x", &x)])?;
+            assert_eq!(y, expected, "{text}, {threads} threads");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn results_take_the_levels_of_operands() -> Result<(), Box<dyn Error>> {
+    let entries: Vec<[u64; 2]> = (0..300).map(|k| [k % 5, (k * k + 3 * k) % 97]).collect();
+    let mut once: Vec<(&[u64], f64)> = entries.iter().map(|at| (at.as_slice(), at[1] as f64 + 1.0)).collect();
+    once.sort_by_key(|(at, _)| (at[0], at[1]));
+    once.dedup_by_key(|(at, _)| (at[0], at[1]));
+    for text in ["d{bst}", "{btree}{ctree}", "d{blist_unsorted}", "d{vblist}"] {
+        let mut a = Tensor::from_entries(&[5, 97], &once, format(text)?)?;
+        // Positions that nothing is stored at.
+        a.remove(&[0, once[0].0[1]])?;
+        let options = Options::new().format("A", format(text)?).format("B", format(text)?);
+        let kernel = Kernel::compile("B(i,j) = A(i,j) * 2", &options)?;
+        assert!(kernel.explain().join(" ").contains("`B` has the pattern of `A`"), "{text}");
+        let mut b: Tensor<f64> = kernel.call(&[("A", &a)])?;
+        b.validate()?;
+        for at in (0..5).flat_map(|i| (0..97).map(move |j| [i, j])) {
+            assert_eq!(b.get_stored(&at), a.get_stored(&at).map(|value| 2.0 * value), "{text}, {at:?}");
+        }
+        // What is taken can be changed by itself.
+        b.insert(&[4, 96], 7.0)?;
+        b.validate()?;
+        assert_eq!(b.get(&[4, 96]), Some(7.0));
+        a.validate()?;
+    }
+    Ok(())
+}
+
+#[test]
 fn kernels_follow_a_schema_of_ones_own() -> Result<(), Box<dyn Error>> {
     let text = "
         def supertype twig

@@ -3,7 +3,7 @@
 //!
 //! How many elements a tree has tells how many words and positions it takes. So a first pass counts these, and a second one lets
 //! threads write the trees of parent positions into places of their own. Small trees of the same number of elements are copies of one
-//! (`template.rs`).
+//! (`template.rs`), and so are the small subtrees of a large one.
 //!
 //! ```text
 //! list of   0 2 5 under one parent     node: . 3 . .   0 8 0 .   2 12 1 .   5 0 2 .     coordinate, next, position
@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Step, Target};
 use lacunar_formats::{IndexWidth, Schema};
 
+use super::gaps::Gaps;
 use super::holder_word;
 use super::shape::{Bounds, Choice, Deal, Shapes};
 use super::template::Template;
@@ -39,8 +40,9 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     let parents = segments.parents();
     let forms = Forms::new(&shapes, segments, place)?;
     let first = u64::from(schema.align());
-    let words = parallel::edges(parents, |parent| forms.of(segments.count(parent)).words)?;
-    let slots = parallel::edges(parents, |parent| forms.of(segments.count(parent)).slots)?;
+    let mut words = parallel::edges(parents, |parent| forms.of(segments.count(parent)).words)?;
+    let mut slots = parallel::edges(parents, |parent| forms.of(segments.count(parent)).slots)?;
+    let gaps = if segments.grows() { Gaps::between(&mut words, &mut slots, first) } else { Gaps::default() };
     let end = words[parents].checked_add(first).filter(|end| *end <= 1 << 32);
     let wide = |what: &str| StorageError::Width { what: format!("the {what} of level {}", place.level), width: 32 };
     let end = end.ok_or_else(|| wide("number of words of nodes"))?;
@@ -61,11 +63,14 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
         parallel::each(shares.into_iter().zip(parts), |_, (share, ((node, places), root))| {
             let start = (first + words[share.start], slots[share.start]);
             let mut writer = Writer { node, places, start, words: 0, slots: 0, segments, position: 0 };
+            let from = (words[share.start], slots[share.start]);
             for (parent, root) in share.zip(root) {
+                // There may be room before it.
+                (writer.words, writer.slots) = (words[parent] - from.0, slots[parent] - from.1);
                 writer.position = segments.range(parent).start;
                 let count = segments.count(parent);
                 *root = match &forms.of(count).template {
-                    Some(template) => writer.copy(template),
+                    Some(template) => writer.write(template),
                     // Sizes were counted, so that the tree is there.
                     None => tree(&shapes, count, &mut writer).unwrap_or_default(),
                 };
@@ -75,7 +80,7 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     });
     let mut level =
         LevelStorage::new(place.kind(), place.size(), vec![Buffer::from_array(root), Buffer::from_array(node)]);
-    level.set_laid_out(segments.total() as u64);
+    level.set_laid_out(segments.total() as u64, gaps);
     Ok(Spread { level, places: Places::Listed(places) })
 }
 
@@ -102,6 +107,8 @@ struct Forms {
 const SMALL: u64 = 256;
 /// Up to this number, trees are made one by one, without a template.
 const FEW: u64 = 3;
+/// Subtrees of trees with so many elements or more are copied.
+const LARGE: u64 = 16 * SMALL;
 
 impl Forms {
     fn new(shapes: &Shapes, segments: &Segments, place: Place) -> Result<Forms, StorageError> {
@@ -162,6 +169,10 @@ pub(super) trait Nodes {
     fn set(&mut self, word: u64, number: u32);
     /// The coordinate of the next element, which has a position.
     fn element(&mut self, position: u64) -> u32;
+    /// Takes a copy of a subtree, if it does that: the handle of its root.
+    fn copy(&mut self, _subtree: &Template) -> Option<u32> {
+        None
+    }
     /// True if only sizes are asked for.
     const COUNTS: bool;
 }
@@ -187,6 +198,12 @@ impl Nodes for Counter {
         0
     }
 
+    fn copy(&mut self, subtree: &Template) -> Option<u32> {
+        self.words = self.words.saturating_add(subtree.words.len() as u64);
+        self.slots = self.slots.saturating_add(subtree.positions);
+        Some(1)
+    }
+
     const COUNTS: bool = true;
 }
 
@@ -206,7 +223,7 @@ struct Writer<'a, P> {
 
 impl<P: Number + Element> Writer<'_, P> {
     /// Writes a copy of a tree with the next elements; the handle of its root.
-    fn copy(&mut self, template: &Template) -> u32 {
+    fn write(&mut self, template: &Template) -> u32 {
         let slots = self.slots as usize;
         let (base, slot) = self.take(template.words.len() as u64, template.positions);
         let first = (u64::from(base) - self.start.0) as usize;
@@ -249,6 +266,10 @@ impl<P: Number + Element> Nodes for Writer<'_, P> {
         self.segments.coordinate(own) as u32
     }
 
+    fn copy(&mut self, subtree: &Template) -> Option<u32> {
+        Some(self.write(subtree))
+    }
+
     const COUNTS: bool = false;
 }
 
@@ -289,8 +310,13 @@ struct Tree<'s, N> {
     nodes: &'s mut N,
     /// Children that have their places before their holders: words of these, and handles.
     early: Vec<(u64, u32, &'static Node)>,
+    /// Of a large tree, the subtrees that are copied.
+    subtrees: Option<Subtrees>,
     root: u32,
 }
+
+/// Subtrees by the number of elements and the height, each with the types that its root may have.
+type Subtrees = HashMap<(u64, Option<usize>), Vec<(Target, Option<Template>)>>;
 
 /// A child that is to be made next.
 struct Next {
@@ -302,15 +328,26 @@ struct Next {
 
 /// Makes a tree of so many elements; gives the handle of its root, which is 0 if there are none. `None` if there is no such tree.
 pub(super) fn tree(shapes: &Shapes, count: u64, nodes: &mut impl Nodes) -> Option<u32> {
+    subtree(shapes, (shapes.schema.entry(), count, None), nodes)
+}
+
+/// The same of a tree whose root has one of some types, and if it is known, of a height.
+pub(super) fn subtree(
+    shapes: &Shapes,
+    (to, count, height): (Target, u64, Option<usize>),
+    nodes: &mut impl Nodes,
+) -> Option<u32> {
     if count == 0 {
         return Some(0);
     }
-    let mut tree = Tree { shapes, nodes, early: Vec::new(), root: 0 };
+    let subtrees = (count >= LARGE).then(HashMap::new);
+    let mut tree = Tree { shapes, nodes, early: Vec::new(), subtrees, root: 0 };
     let mut waiting: Vec<Frame> = Vec::new();
-    let root = Next { to: shapes.schema.entry(), count, height: None, holder: Holder::Root };
+    let root = Next { to, count, height, holder: Holder::Root };
     let mut frame = tree.begin(root)?;
     loop {
         match tree.next(&mut frame)? {
+            Some(child) if tree.copy(&child) => {}
             Some(child) => {
                 let before = std::mem::replace(&mut frame, tree.begin(child)?);
                 if before.step < before.node.seq.len() {
@@ -326,6 +363,37 @@ pub(super) fn tree(shapes: &Shapes, count: u64, nodes: &mut impl Nodes) -> Optio
 }
 
 impl<N: Nodes> Tree<'_, N> {
+    /// Copies a small subtree of a large tree; false if it has to be made.
+    fn copy(&mut self, &Next { to, count, height, holder }: &Next) -> bool {
+        let Some(subtrees) = self.subtrees.as_mut().filter(|_| (1..SMALL).contains(&count)) else { return false };
+        let known = subtrees.entry((count, height)).or_default();
+        let place = known.iter().position(|(own, _)| *own == to).unwrap_or_else(|| {
+            known.push((to, Template::of(self.shapes, (to, count, height))));
+            known.len() - 1
+        });
+        let Some(template) = &known[place].1 else { return false };
+        let node = &self.shapes.schema.nodes()[template.nodes[template.root.1 as usize].ty as usize];
+        let Some(handle) = self.nodes.copy(template) else { return false };
+        self.tell(node, handle, holder);
+        true
+    }
+
+    /// Tells the handle of a node that has its place to who waits for it, and the node who holds it.
+    fn tell(&mut self, node: &'static Node, handle: u32, holder: Holder) {
+        match holder {
+            Holder::Root => self.root = handle,
+            Holder::Waiting(word) => self.early.push((word, handle, node)),
+            Holder::Word(word, holder) => {
+                self.nodes.set(word, handle);
+                if let Some(parent) = node.parent() {
+                    let word = holder_word(self.shapes.schema, node, Some(holder));
+                    let base = handle & !(self.shapes.schema.align() - 1);
+                    self.nodes.set(u64::from(base) + u64::from(parent.offset), word);
+                }
+            }
+        }
+    }
+
     /// Begins a node: its type, its lengths, and what is left for children.
     fn begin(&mut self, Next { to, count, height, holder }: Next) -> Option<Frame> {
         let choice = self.shapes.choose(to, count, height)?;
@@ -479,17 +547,7 @@ impl<N: Nodes> Tree<'_, N> {
                 self.nodes.set(first + u64::from(parent.offset), word);
             }
         }
-        match frame.holder {
-            Holder::Root => self.root = handle,
-            Holder::Waiting(word) => self.early.push((word, handle, node)),
-            Holder::Word(word, holder) => {
-                self.nodes.set(word, handle);
-                if let Some(parent) = node.parent() {
-                    let word = holder_word(self.shapes.schema, node, Some(holder));
-                    self.nodes.set(at(parent.offset), word);
-                }
-            }
-        }
+        self.tell(node, handle, frame.holder);
     }
 }
 

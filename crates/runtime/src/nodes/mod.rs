@@ -9,6 +9,7 @@
 //! shape.rs   how many elements a tree of a height has, and how those of one node go to it and its children
 //! choose.rs  the type of the root of a tree of so many elements
 //! build.rs   makes balanced trees of sorted coordinates
+//! gaps.rs    room between the trees of a level that is going to grow
 //! template.rs  a tree that is copied for all of its number of elements
 //! check.rs   checks arrays from outside
 //! update/    puts elements in and takes them out
@@ -22,6 +23,7 @@ mod build;
 mod check;
 mod choose;
 mod counts;
+mod gaps;
 mod shape;
 mod template;
 mod update;
@@ -30,9 +32,10 @@ mod walk;
 
 pub(crate) use build::spread;
 pub(crate) use check::check;
+pub(crate) use gaps::Gaps;
 #[cfg(test)]
 pub(crate) use update::limit;
 pub(crate) use update::{Changes, Kept, change_runs, find, place_runs, put, remove};
 pub use update::{Payload, Put};
 pub(crate) use view::{View, holder_word};
-pub(crate) use walk::{count, visit};
+pub(crate) use walk::{count, deepest, visit};

@@ -11,7 +11,9 @@
 //! Two trees that begin at different places tell which words are handles, and which are positions. Nodes of a copy lie one behind the
 //! other, or each has a place of its own: so a template also tells which node each of these words belongs to.
 
-use super::build::{New, Nodes, tree};
+use lacunar_formats::schema::Target;
+
+use super::build::{New, Nodes, subtree};
 use super::shape::Shapes;
 
 /// A tree to copy.
@@ -55,9 +57,14 @@ pub(super) struct Reference {
 impl Template {
     /// The tree of so many elements; `None` if there is none.
     pub fn new(shapes: &Shapes, count: u64) -> Option<Template> {
+        Template::of(shapes, (shapes.schema.entry(), count, None))
+    }
+
+    /// The tree of so many elements whose root has one of some types, and if it is known, of a height; `None` if there is none.
+    pub fn of(shapes: &Shapes, wanted: (Target, u64, Option<usize>)) -> Option<Template> {
         let align = shapes.schema.align();
-        let near = Recorder::record(shapes, count, (align, 0))?;
-        let far = Recorder::record(shapes, count, (align + FAR, FAR / 2 + 1))?;
+        let near = Recorder::record(shapes, wanted, (align, 0))?;
+        let far = Recorder::record(shapes, wanted, (align + FAR, FAR / 2 + 1))?;
         let moved_by = |distance: u32| {
             let pairs = near.0.words.iter().zip(&far.0.words).enumerate();
             pairs.filter(move |(_, (one, other))| other.wrapping_sub(**one) == distance).map(|(at, _)| at as u32)
@@ -97,10 +104,10 @@ struct Recorder {
 
 impl Recorder {
     /// A tree that begins at a word and a position, and the handle of its root.
-    fn record(shapes: &Shapes, count: u64, start: (u32, u32)) -> Option<(Recorder, u32)> {
+    fn record(shapes: &Shapes, wanted: (Target, u64, Option<usize>), start: (u32, u32)) -> Option<(Recorder, u32)> {
         let (words, nodes, elements) = (Vec::new(), Vec::new(), Vec::new());
         let mut recorder = Recorder { start, words, nodes, slots: 0, elements, element: None };
-        let root = tree(shapes, count, &mut recorder)?;
+        let root = subtree(shapes, wanted, &mut recorder)?;
         Some((recorder, root))
     }
 }

@@ -85,6 +85,29 @@ pub(crate) fn count(view: View, parent: u64) -> u64 {
     count
 }
 
+/// The parent position from which the way down to the first node without a child before its elements is the longest, if any has nodes. Balanced
+/// trees have the most elements there. The ways of lists end at once: which of them is the longest is not told.
+pub(crate) fn deepest(view: View) -> Option<u64> {
+    let depth = |root: u32| {
+        let (mut depth, mut node) = (0u32, view.open(view.schema.entry(), root));
+        while let Some((ty, base)) = node {
+            let mut frame = Frame::new((&view.schema.nodes()[ty], base));
+            let first = frame.node.seq.first();
+            let begins = |fields: &[usize]| matches!(frame.node.fields[fields[0]].kind, FieldKind::Child { .. });
+            let goes_down = match first {
+                Some(Step::One(field)) => begins(std::slice::from_ref(field)),
+                Some(Step::Together(fields)) => begins(fields),
+                None => false,
+            };
+            depth += 1;
+            node = if goes_down { next_child(view, &mut frame, &mut |_: Run| {}) } else { None };
+        }
+        depth
+    };
+    let some = view.root.iter().enumerate().filter(|(_, root)| **root != 0);
+    some.max_by_key(|(_, root)| depth(**root)).map(|(parent, _)| parent as u64)
+}
+
 /// Shows the nodes and the elements under a parent position, in the order of the schema; false if the visitor has ended that.
 pub(super) fn runs(view: View, parent: u64, visitor: &mut impl Visitor) -> bool {
     let root = view.root.get(parent as usize).copied().unwrap_or_default();

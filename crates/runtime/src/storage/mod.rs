@@ -44,7 +44,7 @@ use crate::buffer::{Buffer, Indices, Number, with_indices};
 use crate::dispatch::with_width;
 use crate::error::{AllocError, StorageError};
 use crate::keys::Entries;
-use crate::nodes::{Kept, Payload, Put};
+use crate::nodes::{Gaps, Kept, Payload, Put};
 use crate::parallel;
 
 pub use bounds::{Bounds, Offsets};
@@ -408,8 +408,8 @@ impl LevelStorage {
     }
 
     /// Says how many elements a level of nodes has, which lie in order.
-    pub(crate) fn set_laid_out(&mut self, elements: u64) {
-        self.kept.laid_out = elements;
+    pub(crate) fn set_laid_out(&mut self, elements: u64, gaps: Gaps) {
+        (self.kept.laid_out, self.kept.gaps) = (elements, gaps);
     }
 
     /// Counts elements that are put in from 0 on again.

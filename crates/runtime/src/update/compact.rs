@@ -4,13 +4,14 @@
 //! conversion to plain levels and back: nodes are full and balanced then, as in a tensor that was packed, and free nodes are given
 //! back.
 //!
-//! A tensor that grows is compacted on the way, each time that as many entries have been put in as there were before, if that has made
-//! nodes and has not only filled them. So an entry costs about as much as the conversion of two besides, however many there are,
-//! and no more than half of all are out of order:
+//! A tensor that grows is compacted on the way. Room is left between rows then (`nodes/gaps.rs`), in which new nodes lie near their row; the
+//! next compaction comes when that is used up, so that some nodes lie elsewhere, and a quarter as many entries have been put in as there
+//! were at least. Where entries come to all rows alike, that is when there are three quarters as many; so an entry costs about as much as
+//! the conversion of two or three besides, however many there are.
 //!
 //! ```text
-//! entries       8192       16384       32768       65536   ..
-//! compacted             at 16384    at 32768    at 65536
+//! entries       16384       28672       50176       87808   ..
+//! compacted              at 28672    at 50176    at 87808
 //! ```
 
 use crate::error::StorageError;
@@ -20,12 +21,15 @@ use crate::tensor::Tensor;
 /// As many entries are near in any case.
 const LEAST: u64 = 1 << 13;
 
+/// One in so many words may belong to nodes that lie far from their rows.
+const FAR: u64 = 32;
+
 impl Tensor {
-    /// Compacts a tensor that has been given as many entries again since that was done last. If memory is refused, it stays as it is.
+    /// Compacts a tensor that has been given so many entries since that was done last that nodes lie far from their rows. If memory is refused, it stays as it is.
     pub(super) fn tidy(&mut self) {
         let has_grown = |level: &LevelStorage| {
             let (kept, words) = (level.kept(), level.nodes().map_or(0, |(_, _, words)| words.len() as u64));
-            kept.inserted > kept.laid_out.max(LEAST) && kept.made_words > words / 16
+            kept.inserted > (kept.laid_out / 4).max(LEAST) && kept.far_words > words / FAR
         };
         if self.levels().last().is_some_and(has_grown) {
             // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.

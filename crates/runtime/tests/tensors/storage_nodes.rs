@@ -217,6 +217,23 @@ fn trees_are_balanced_and_full() {
     }
 }
 
+/// Large trees are made of copies of subtrees, which have all elements in order.
+#[test]
+fn large_trees_have_all_elements() {
+    for size in [4096, 20_011] {
+        let all: Entries = (0..size).map(|at| (vec![3 * at], at as f64)).collect();
+        let sorted = Tensor::from_coo(list(&[3 * size], &all), &Format::sv()).unwrap();
+        for name in names() {
+            let tensor = sorted.convert(&format(&format!("{{{name}}}"), 1)).unwrap();
+            assert_eq!(checked(&tensor), tensor, "{name}");
+            assert_eq!(tensor.convert(&Format::sv()).unwrap(), sorted, "{name}");
+            assert_eq!(tensor.position_of(&[3 * size - 2]), None, "{name}");
+            let found = tensor.position_of(&[3 * size - 3]).map(|at| tensor.values().as_slice::<f64>().unwrap()[at]);
+            assert_eq!(found, Some((size - 1) as f64), "{name}");
+        }
+    }
+}
+
 /// A list is as long as need be.
 #[test]
 fn a_list_of_a_million_nodes_is_walked() {

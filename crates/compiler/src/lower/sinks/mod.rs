@@ -4,6 +4,7 @@
 //! y: dense                   y_vals[i] += ..             cleared first where coverage is not certain      dense
 //! C: csr                     C_vals[C2_n] = ..; C2_crd[C2_n] = k; C2_n += 1;  C2_pos[i + 1] = C2_n       append
 //! C: csr, pattern given      C_vals[C2_n] = ..; fails unless C2_crd[C2_n] is k                            append, given
+//! B: pattern of A            B_vals[p] = .., where A_vals[p] is                                           alongside
 //! C: csr, threads            as append, to arrays of a chunk's own, put behind each other                 piece
 //! t, w                       workspaces: a variable, an array, a list                                     workspace
 //! y: dense, threads          to a chunk's copy; to its carried sum; indivisibly                           copies, carried, atomic
@@ -13,6 +14,7 @@
 //! [adds](Sink::add) to the newest sink of its tensor. How the loops of a nest go on matters to the sink of the *result* only,
 //! whatever hides it: loops say when they begin, come to a coordinate, leave it, and end.
 
+pub(super) mod alongside;
 pub(super) mod append;
 pub(super) mod atomic;
 pub(super) mod bitmap;
@@ -195,6 +197,9 @@ pub(super) fn add(cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> R
 /// Makes the result ready: the scope in which it is written.
 pub(super) fn begin_result(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<Scope, Diagnostic> {
     let Some(access) = result_of(cx.kernel) else { return Ok(scope.clone()) };
+    if let Some(of) = cx.kernel.pattern_of {
+        return Ok(alongside::begin(access, of, scope));
+    }
     if cx.kernel.tensors[access.tensor].format.is_dense() {
         return dense::begin(cx, access, scope);
     }

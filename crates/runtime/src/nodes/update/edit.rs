@@ -231,16 +231,33 @@ impl Editor<'_> {
             Some(_) => growing_room(items),
             None => 0,
         };
-        self.kept.made_words += described.words(room);
+        let (words, slots) = (described.words(room), described.slots(room));
+        let near = self.path.last().map(|visit| visit.base);
+        if let Some((base, slot)) = self.take_near(near, words, slots) {
+            self.clear(base, ty, room, slot.into());
+            return Ok(base);
+        }
+        self.kept.far_words += words;
         if let Some(base) = self.kept.take(ty, room) {
             let (room, slot) = (self.room(base, ty), self.slot(base, ty));
             self.kept.has_taken(described.words(room));
             self.clear(base, ty, room, slot);
             return Ok(base);
         }
-        let (base, slot) = self.extend(described.words(room), described.slots(room))?;
+        let (base, slot) = self.extend(words, slots)?;
         self.clear(base, ty, room, slot.into());
         Ok(base)
+    }
+
+    /// So many words and positions in the room that is nearest to a node, or else to the first one of a row beside this one.
+    pub fn take_near(&mut self, near: Option<u32>, words: u64, slots: u64) -> Option<(u32, u32)> {
+        let beside = || {
+            let (row, roots) = (self.parent as usize, self.root.as_slice::<u32>()?);
+            let rows = row.saturating_sub(BESIDE)..roots.len().min(row + BESIDE + 1);
+            roots.get(rows)?.iter().copied().find(|root| *root != 0)
+        };
+        let near = near.or_else(beside)?;
+        self.kept.gaps.take(near, words, slots)
     }
 
     /// So many words and positions behind all others: the first of both.
@@ -298,6 +315,9 @@ impl Editor<'_> {
         self.path.iter().filter(|visit| !self.shape(visit.ty()).is_linear).count()
     }
 }
+
+/// How far rows are looked at for a node that tells where a new row is to lie.
+const BESIDE: usize = 8;
 
 /// How many nodes of a path may be changed by one element in chains.
 const NEAR: usize = 64;

@@ -12,6 +12,7 @@ use super::items::{Fit, Item, Source};
 use super::payload::FRESH;
 use super::renew::Renewal;
 use super::search::Search;
+use crate::nodes::gaps::Gaps;
 
 /// How many items an array without a bound gets before its node is split, if it can be.
 pub(crate) const LONG: u32 = 128;
@@ -34,11 +35,13 @@ pub(crate) struct Kept {
     free: Vec<Vec<u32>>,
     /// How many words these have.
     free_words: u64,
+    /// The room between trees that were laid out in order.
+    pub gaps: Gaps,
     /// How many elements there were when nodes were laid out in order, how many have been put in since, and how many words nodes have that
-    /// were made since.
+    /// were made since and lie far from their rows.
     pub laid_out: u64,
     pub inserted: u64,
-    pub made_words: u64,
+    pub far_words: u64,
     /// The way to the last element, whose memory is used again.
     pub path: Vec<super::edit::Visit>,
     /// What is kept to make subtensors anew, once that was asked for.
@@ -53,9 +56,10 @@ impl Clone for Kept {
             most: self.most,
             free: self.free.clone(),
             free_words: self.free_words,
+            gaps: self.gaps.clone(),
             laid_out: self.laid_out,
             inserted: self.inserted,
-            made_words: self.made_words,
+            far_words: self.far_words,
             path: Vec::new(),
             renewal: None,
         }

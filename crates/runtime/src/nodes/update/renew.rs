@@ -166,7 +166,10 @@ impl Editor<'_> {
         }
         tell(&read.elements, changes, run, self, each);
         let root = match template {
-            Some(template) => self.copy(template, from_free, (places, merged), changes)?,
+            Some(template) => {
+                let near = read.nodes.first().map(|(_, base)| *base);
+                self.copy(template, (from_free, near), (places, merged), changes)?
+            }
             None => 0,
         };
         self.kept.inserted += count as u64;
@@ -180,11 +183,11 @@ impl Editor<'_> {
         Ok(true)
     }
 
-    /// Writes a copy of a template with elements; the handle of its root.
+    /// Writes a copy of a template with elements, of free nodes or near a node; the handle of its root.
     fn copy(
         &mut self,
         template: &Template,
-        from_free: bool,
+        (from_free, near): (bool, Option<u32>),
         (places, merged): (&mut Vec<(u32, u32)>, &[Merged]),
         changes: &Changes<'_>,
     ) -> Result<u32, StorageError> {
@@ -195,9 +198,15 @@ impl Editor<'_> {
                 places.push((base, self.slot(base, node.ty as usize) as u32));
             }
         } else {
-            let (base, slot) = self.extend(template.words.len() as u64, template.positions)?;
-            // All but the first are behind another one.
-            self.kept.made_words += template.words_of(0).len() as u64;
+            let (words, slots) = (template.words.len() as u64, template.positions);
+            let (base, slot) = match self.take_near(near, words, slots) {
+                Some(taken) => taken,
+                None => {
+                    // All but the first are behind another one.
+                    self.kept.far_words += template.words_of(0).len() as u64;
+                    self.extend(words, slots)?
+                }
+            };
             places.extend(template.nodes.iter().map(|node| (base + node.word, slot + node.slot)));
         }
         let words = self.node.as_mut_slice::<u32>().unwrap_or_default();

@@ -1,0 +1,116 @@
+//! Memory between the nodes of a level that is going to grow: a new node lies near those of its row.
+//!
+//! Nodes that are laid out in the order of coordinates are read like an array. One that is put in later has no place among them, and at the
+//! end of the array it would be far from its row: each walk would wait for it. So behind every stretch of trees there is room for three
+//! quarters as many words and positions again, and a new node takes the room that is nearest to the node which it hangs below.
+//!
+//! ```text
+//! trees of rows 0 .. 40   room   trees of rows 41 .. 87   room   ..       a node for row 50 goes into the second room
+//! ```
+//!
+//! On entry: the first word and the first position of each tree as if there were no room between. On exit: the same with it, and a list.
+
+/// A stretch of trees is so many words.
+const STRETCH: u64 = 1 << 10;
+/// The words of the room behind it.
+const ROOM: u64 = STRETCH / 4 * 3;
+
+/// Room that is left behind a stretch of trees.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    /// The next word and the one behind the last.
+    word: u32,
+    end: u32,
+    /// The next position and the one behind the last.
+    slot: u32,
+    slot_end: u32,
+}
+
+/// The room between the trees of a level, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gaps(Vec<Gap>);
+
+impl Gaps {
+    /// Makes room between trees, of which the first words and positions are given, with those behind the last. The first word of all lies at
+    /// `first`.
+    pub fn between(words: &mut [u64], slots: &mut [u64], first: u64) -> Gaps {
+        let all = |edges: &[u64]| edges.last().copied().unwrap_or(0);
+        let (all_words, all_slots) = (all(words), all(slots));
+        // Positions are as many for each word as they are among trees.
+        let room = (all_slots * ROOM).div_ceil(all_words.max(1));
+        let count = all_words / STRETCH;
+        let ends = first + all_words + count * ROOM;
+        if ends > u64::from(u32::MAX) || all_slots + count * room > u64::from(u32::MAX) {
+            return Gaps::default();
+        }
+        let mut gaps = Vec::with_capacity(count as usize);
+        for (word, slot) in words.iter_mut().zip(slots) {
+            for number in gaps.len() as u64..*word / STRETCH {
+                let (start, slot) = (first + *word + number * ROOM, *slot + number * room);
+                let (end, slot_end) = ((start + ROOM) as u32, (slot + room) as u32);
+                gaps.push(Gap { word: start as u32, end, slot: slot as u32, slot_end });
+            }
+            *slot += *word / STRETCH * room;
+            *word += *word / STRETCH * ROOM;
+        }
+        Gaps(gaps)
+    }
+
+    /// So many words and positions near a word: the first of both. None if no room near it has as many.
+    pub fn take(&mut self, near: u32, words: u64, slots: u64) -> Option<(u32, u32)> {
+        let nearest = (u64::from(near) / (STRETCH + ROOM)) as usize;
+        for number in [nearest, nearest + 1, nearest.wrapping_sub(1)] {
+            let Some(gap) = self.0.get_mut(number) else { continue };
+            if u64::from(gap.end - gap.word) >= words && u64::from(gap.slot_end - gap.slot) >= slots {
+                let taken = (gap.word, gap.slot);
+                (gap.word, gap.slot) = (gap.word + words as u32, gap.slot + slots as u32);
+                return Some(taken);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_and_room_share_the_words_and_positions() {
+        for lengths in [vec![], vec![8; 1000], vec![0, 5000, 0, 4, 2000, 1024, 1024], vec![4096]] {
+            let edges = |each: u64| -> Vec<u64> {
+                let sums = lengths.iter().scan(0, |sum, length| {
+                    *sum += length / each;
+                    Some(*sum)
+                });
+                [0].into_iter().chain(sums).collect()
+            };
+            let (plain, plain_slots) = (edges(1), edges(4));
+            let (mut words, mut slots) = (plain.clone(), plain_slots.clone());
+            let mut gaps = Gaps::between(&mut words, &mut slots, 4);
+            // Each word and each position belongs to one tree or one gap.
+            for (taken, edges, before, of) in [(0, &words, &plain, 4), (1, &slots, &plain_slots, 0)] {
+                let trees = (0..lengths.len()).map(|k| (of + edges[k], of + edges[k] + before[k + 1] - before[k]));
+                let rooms = gaps.0.iter().map(|gap| match taken {
+                    0 => (u64::from(gap.word), u64::from(gap.end)),
+                    _ => (u64::from(gap.slot), u64::from(gap.slot_end)),
+                });
+                let mut all: Vec<(u64, u64)> = trees.chain(rooms).filter(|(begin, end)| begin < end).collect();
+                all.sort_unstable();
+                assert!(all.windows(2).all(|pair| pair[0].1 == pair[1].0), "{lengths:?} {all:?}");
+                assert_eq!(all.last().map_or(of, |last| last.1), of + edges[lengths.len()], "{lengths:?}");
+            }
+            // What is taken is not taken again.
+            let mut taken = Vec::new();
+            let far = words.last().copied().unwrap_or(0) as u32;
+            for near in (0..far).step_by(64).chain(0..far) {
+                taken.extend(gaps.take(near, 8, 2));
+            }
+            let count = taken.len();
+            taken.sort_unstable();
+            taken.dedup();
+            assert_eq!(taken.len(), count);
+            assert!(far < 3000 || count > 0);
+        }
+    }
+}
