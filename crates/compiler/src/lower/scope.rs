@@ -50,6 +50,8 @@ pub(super) enum Fact {
     Strip(VarId, ExprId),
     /// The part of its values that the loop over a variable is confined to.
     Region(VarId, Interval),
+    /// The values of a variable that are the coordinates of a run of a packed result.
+    Run(VarId, Interval),
     /// The condition of this number, of the elements of the result that are computed, holds here.
     Computed(usize),
     /// The positions that an iterator is confined to.
@@ -275,6 +277,14 @@ impl Scope {
     pub fn region(&self, var: VarId) -> Option<Interval> {
         self.find(|fact| match fact {
             Fact::Region(own, interval) if *own == var => Some(*interval),
+            _ => None,
+        })
+    }
+
+    /// The values of a variable that are the coordinates of a run of a packed result.
+    pub fn run(&self, var: VarId) -> Option<Interval> {
+        self.find(|fact| match fact {
+            Fact::Run(own, interval) if *own == var => Some(*interval),
             _ => None,
         })
     }

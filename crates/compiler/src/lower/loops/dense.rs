@@ -3,14 +3,21 @@
 //! ```text
 //! y(i) = x(i) + 1, all dense      for i in 0 .. n { y_vals[i] = x_vals[i] + 1 }
 //!   in whole strips of 8          for i1 in 0 .. 8 { y_vals[8 i0 + i1] = x_vals[8 i0 + i1] + 1 }
+//! C(i,j) = A(i,j), both packed    for p in C2_pos[i] .. C2_pos[i + 1] { C_vals[p] = A_vals[p] }
 //! ```
+//!
+//! A loop over all coordinates of a run of a packed result goes over its positions, which other tensors that are packed alike have, too.
 
 use lacunar_base::Diagnostic;
 
 use super::cases::cases;
 use super::here::Loop;
+use crate::iterate::iterators::{AccessKey, level_var, result_of};
 use crate::iterate::lattice::Point;
+use crate::levels::{At, Position};
+use crate::lower::derive::position;
 use crate::lower::scope::{Fact, InStrip, Interval, Scope};
+use crate::lower::storage::level;
 use crate::lower::{Lowerer, region};
 
 /// The loop over all coordinates of the region.
@@ -28,6 +35,9 @@ pub(super) fn enter(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(Interval, Sco
 /// The loop over an interval of coordinates.
 pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Result<(), Diagnostic> {
     let kind = l.kind(cx);
+    if let Some((result, number)) = packed_run(cx, l, interval) {
+        return over_run(cx, l, (&result, number));
+    }
     let Some(strip) = whole_strip(cx, l, interval) else {
         return cx.each(kind, cx.var_name(l.var), interval, |cx, i| {
             cases(cx, l, Point::ALL, &[], &l.scope.with(Fact::Value(l.var, i)))
@@ -38,6 +48,31 @@ pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Re
         let i = cx.b.add(strip.begin, place);
         let scope = l.scope.with(Fact::Value(l.var, i)).with(Fact::Value(strip.place, place));
         cases(cx, l, Point::ALL, &[], &scope)
+    })
+}
+
+/// The level of a packed result of which an interval is a run, if it is one.
+fn packed_run(cx: &Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Option<(AccessKey, usize)> {
+    l.scope.run(l.var).filter(|run| *run == interval)?;
+    let result = result_of(cx.kernel)?;
+    // The coordinates of the first level are not stored.
+    let number = (1..result.vars.len()).find(|number| level_var(cx.kernel, &result, *number) == l.var)?;
+    Some((result, number))
+}
+
+/// The loop over the positions of a run of a packed result.
+fn over_run(cx: &mut Lowerer<'_>, l: &Loop<'_>, (result, number): (&AccessKey, usize)) -> Result<(), Diagnostic> {
+    let parent = position(cx, result, Some(number - 1), l.scope)?.first();
+    let code = level(cx, result, number, l.scope)?;
+    let bounds = code.bounds(&mut cx.b, Position::One(parent));
+    let name = format!("p{}{}", cx.name(result.tensor), number + 1);
+    let kind = l.kind(cx);
+    cx.each(kind, &name, bounds, |cx, p| {
+        let at = At { parent, position: p, state: None };
+        let coordinate = code.coordinate(&mut cx.b, &cx.kernel.vars[l.var].name, at);
+        let mut inner = l.scope.with(Fact::Value(l.var, coordinate));
+        inner.bind(result, number, Position::One(p));
+        cases(cx, l, Point::ALL, &[], &inner)
     })
 }
 

@@ -41,10 +41,15 @@ impl Restriction for Computed {
         }
         let whole = (cx.b.int(0), cx.size(var));
         let within = scope.region(var).unwrap_or(whole);
+        let is_packed = cx.kernel.followers.as_ref().is_some_and(|followers| followers.is_packed);
+        let is_run = is_packed && scope.region(var).is_none();
         if let Some(((low, high), held)) = interval(cx, var, within, scope)? {
             let name = cx.var_name(var);
             let region = (cx.b.define(&format!("{name}_low"), low), cx.b.define(&format!("{name}_high"), high));
             scope.know(Fact::Region(var, region));
+            if is_run {
+                scope.know(Fact::Run(var, region));
+            }
             held.into_iter().for_each(|number| scope.know(Fact::Computed(number)));
         }
         Ok(())
