@@ -9,7 +9,7 @@
 //! symbols: n, m
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use lacunar_front::stur::{Access, Factor, Index, Part, Program, Rule, Term};
 use lacunar_sets::{Comparison, Expression, Formula};

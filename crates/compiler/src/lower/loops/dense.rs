@@ -6,9 +6,10 @@
 //! C(i,j) = A(i,j), both packed    for p in C2_pos[i] .. C2_pos[i + 1] { C_vals[p] = A_vals[p] }
 //! ```
 //!
-//! A loop over all coordinates of a run of a packed result goes over its positions, which other tensors that are packed alike have, too.
+//! Where an equation leaves one coordinate at most, there is no loop. A loop over all coordinates of a run of a packed result goes over its positions, which other tensors that are packed alike have, too.
 
 use lacunar_base::Diagnostic;
+use lacunar_imp::CompareOp;
 
 use super::cases::cases;
 use super::here::Loop;
@@ -34,6 +35,11 @@ pub(super) fn enter(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(Interval, Sco
 
 /// The loop over an interval of coordinates.
 pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Result<(), Diagnostic> {
+    if l.scope.is_single(l.var) {
+        let (only, end) = interval;
+        let some = cx.b.compare(CompareOp::Lt, only, end);
+        return cx.when(some, |cx| cases(cx, l, Point::ALL, &[], &l.scope.with(Fact::Value(l.var, only))));
+    }
     let kind = l.kind(cx);
     if let Some((result, number)) = packed_run(cx, l, interval) {
         return over_run(cx, l, (&result, number));

@@ -47,7 +47,11 @@ impl Restriction for Computed {
             let name = cx.var_name(var);
             let region = (cx.b.define(&format!("{name}_low"), low), cx.b.define(&format!("{name}_high"), high));
             scope.know(Fact::Region(var, region));
-            if is_run {
+            let conditions = cx.kernel.followers.as_ref().map(|followers| &followers.computed);
+            let is_equation = |number: &usize| conditions.is_some_and(|all| all[*number].is_equation);
+            if held.iter().any(is_equation) {
+                scope.know(Fact::Single(var));
+            } else if is_run {
                 scope.know(Fact::Run(var, region));
             }
             held.into_iter().for_each(|number| scope.know(Fact::Computed(number)));
