@@ -343,7 +343,8 @@ mod tests {
             }
             for (name, structure) in definition.ours.iter().flat_map(|ours| &ours.structures) {
                 let order = definition.variables(name).len();
-                let found = lacunar::inside::front::structure::parse(&format!("{name}:{structure}")).unwrap().1.resolve(order);
+                let found =
+                    lacunar::inside::front::structure::parse(&format!("{name}:{structure}")).unwrap().1.resolve(order);
                 assert!(found.is_ok(), "{} {name}: {found:?}", definition.name);
             }
             for (name, format) in definition.ours.iter().flat_map(|ours| &ours.formats) {

@@ -1,4 +1,5 @@
-//! Kernels of Lacunar as engines: through LLVM, `lacunar`; with tensors in other formats, or given by unique elements, `lacunar:NAME`; planned from formats
+//! Kernels of Lacunar as engines: through LLVM, `lacunar`; with tensors in other formats, or given by unique elements,
+//! `lacunar:NAME`; planned from formats
 //! alone, `lacunar-formats`; through the C compiler, `lacunar-c`.
 
 use std::borrow::Cow;

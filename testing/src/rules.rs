@@ -44,9 +44,9 @@ pub fn random(seed: u64) -> String {
     }
     for (name, sizes) in [SETS, MAP] {
         text += &format!("{name}:D({}) := {}\n", names(sizes.len()), bounds(sizes));
-        let terms: Vec<String> = (0..random.usize(1..4)).map(|_| part(&mut random, &bounds(sizes))).collect();
-        text += &format!("{name}:U({}) := {}\n", names(sizes.len()), terms.join(" + "));
     }
+    let terms: Vec<String> = (0..random.usize(1..4)).map(|_| part(&mut random, &bounds(SETS.1))).collect();
+    text += &format!("{}:U({}) := {}\n", SETS.0, names(SETS.1.len()), terms.join(" + "));
     text += random.choice(MAPS).copied().unwrap_or_default();
     for result in 0..random.usize(1..3) {
         let sizes = random.choice([&["n"][..], &["n", "m"], &["m", "n"], &["n + m"], &[]]).unwrap_or_default();
@@ -64,7 +64,7 @@ const TENSORS: &[(&str, &[&str])] =
 /// A tensor of which sets alone are read.
 const SETS: (&str, &[&str]) = ("S", &["n", "m"]);
 
-/// A tensor of which a set and a redundancy map are read.
+/// A tensor of which a redundancy map is read.
 const MAP: (&str, &[&str]) = ("M", &["n", "n"]);
 
 /// Redundancy maps.
@@ -76,7 +76,8 @@ const MAPS: &[&str] = &[
 
 /// A term of a set.
 fn part(random: &mut fastrand::Rng, bounds: &str) -> String {
-    let parts = ["(i <= j)", "(i = 2*k)", "(i + j = 3*k)", "(i != j)", "(j = 1)", "(i = k) * (k <= j + 1)", "(i <= 2*j)"];
+    let parts =
+        ["(i <= j)", "(i = 2*k)", "(i + j = 3*k)", "(i != j)", "(j = 1)", "(i = k) * (k <= j + 1)", "(i <= 2*j)"];
     format!("{} * {bounds}", random.choice(parts).unwrap_or("(i = 0)"))
 }
 
@@ -104,8 +105,7 @@ fn term(random: &mut fastrand::Rng, sizes: &[&str]) -> String {
         factors.push(format!("{name}{inverse}({})", indices.join(", ")));
     }
     if random.u8(0..4) == 0 {
-        let (name, part, order) =
-            random.choice([("S", "U", 2), ("S", "D", 2), ("M", "U", 2), ("M", "R", 4)]).unwrap_or(("S", "U", 2));
+        let (name, part, order) = random.choice([("S", "U", 2), ("S", "D", 2), ("M", "R", 4)]).unwrap_or(("S", "U", 2));
         let index = |random: &mut fastrand::Rng| random.choice(["i", "j", "k", "l", "0", "1"]).unwrap_or("0");
         let indices: Vec<&str> = (0..order).map(|_| index(random)).collect();
         factors.push(format!("{name}:{part}({})", indices.join(", ")));

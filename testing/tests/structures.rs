@@ -54,9 +54,8 @@ fn main() -> ExitCode {
         let (suite, seeds) = (Arc::clone(&suite), seeds.clone());
         trials.push(Trial::test(format.name.clone(), move || {
             let instances = instances(&format, seeds)?;
-            let right = |instance: &Instance| {
-                keeps_sparse(instance).and_then(|()| suite.verify(instance, Reference::Oracle))
-            };
+            let right =
+                |instance: &Instance| keeps_sparse(instance).and_then(|()| suite.verify(instance, Reference::Oracle));
             let faults: Vec<String> = instances.iter().filter_map(|instance| right(instance).err()).collect();
             summary("", &faults, instances.len())
         }));

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
+mod errata;
 mod pairs;
 
 use std::collections::BTreeMap;

@@ -2,8 +2,8 @@
 //!
 //! The support that is inferred is that of the values, were these never to cancel; and what follows from other elements has their values. Where
 //! the result of an operation has a structure with a name (Ghorbani et al. 2023, §4.2 and §5.1), it is that structure, element by element.
-//! `LACUNAR_PAIRS=all` takes matrices of 1 to 4 rows and, where the structures have such, of as many other columns; otherwise one of these sizes is
-//! taken, others each day.
+//! `LACUNAR_PAIRS=all` takes all pairs, of matrices of 1 to 4 rows and, where the structures have such, of as many other columns; otherwise an
+//! operation has one of these sizes and a third of the pairs, others each day.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -78,13 +78,16 @@ fn supports_of_pairs() {
     let all = std::env::var("LACUNAR_PAIRS").is_ok_and(|value| value == "all");
     let days = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() / 86_400);
     let mut tried = 0;
-    for (number, size) in SIZES.iter().enumerate() {
-        if !all && number as u64 != days % SIZES.len() as u64 {
-            continue;
-        }
-        for operation in &OPERATIONS {
-            for first in NAMES {
-                for second in NAMES {
+    for (place, operation) in (0..).zip(&OPERATIONS) {
+        for (number, size) in (0..).zip(&SIZES) {
+            if !all && number != (days + place) % SIZES.len() as u64 {
+                continue;
+            }
+            for (row, first) in (0..).zip(NAMES) {
+                for (column, second) in (0..).zip(NAMES) {
+                    if !all && (row + column + days) % 3 != 0 {
+                        continue;
+                    }
                     let label = format!("{} of {first:?} and {second:?}, {size:?}", operation.0);
                     let Some(case) = case(operation, *size, [first, second]) else { continue };
                     tried += 1;
@@ -95,11 +98,12 @@ fn supports_of_pairs() {
         }
     }
     println!("{tried} pairs of structures under operations");
-    assert!(tried > 200, "only {tried} pairs are possible");
+    assert!(tried > 50, "only {tried} pairs are possible");
 }
 
 /// What an operation makes of two structures: its name, theirs, and the result's.
-type Stated = (&'static str, (&'static str, &'static [i64]), (&'static str, &'static [i64]), (&'static str, &'static [i64]));
+type Stated =
+    (&'static str, (&'static str, &'static [i64]), (&'static str, &'static [i64]), (&'static str, &'static [i64]));
 
 const STATED: &[Stated] = &[
     ("product", ("zero", &[]), ("general", &[]), ("zero", &[])),

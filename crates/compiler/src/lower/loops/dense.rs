@@ -6,7 +6,8 @@
 //! C(i,j) = A(i,j), both packed    for p in C2_pos[i] .. C2_pos[i + 1] { C_vals[p] = A_vals[p] }
 //! ```
 //!
-//! Where an equation leaves one coordinate at most, there is no loop. A loop over all coordinates of a run of a packed result goes over its positions, which other tensors that are packed alike have, too.
+//! Where an equation leaves one coordinate at most, there is no loop. A loop over all coordinates of a run of a packed result
+//! goes over its positions, which other tensors that are packed alike have, too.
 
 use lacunar_base::Diagnostic;
 use lacunar_imp::CompareOp;
@@ -62,8 +63,13 @@ fn packed_run(cx: &Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Option<(Acc
     l.scope.run(l.var).filter(|run| *run == interval)?;
     let result = result_of(cx.kernel)?;
     // The coordinates of the first level are not stored.
-    let number = (1..result.vars.len()).find(|number| level_var(cx.kernel, &result, *number) == l.var)?;
-    Some((result, number))
+    let var_of = |number: usize| level_var(cx.kernel, &result, number);
+    let number = (1..result.vars.len()).find(|number| var_of(*number) == l.var)?;
+    // A run is known under the levels above, and loops over levels below, if they are around, leave a part of it.
+    let bound = l.scope.bound();
+    let is_known = |other: usize| cx.kernel.provenance.is_known(var_of(other), &bound);
+    let is_whole = (0..number).all(is_known) && !(number + 1..result.vars.len()).any(is_known);
+    is_whole.then_some((result, number))
 }
 
 /// The loop over the positions of a run of a packed result.
