@@ -1,6 +1,8 @@
 //! Structures with every named format of matrices: triangles, symmetric matrices and bands, times a vector, added, multiplied with a sparse matrix,
 //! and sampled from a product. Results are right, and no operand becomes dense.
 //!
+//! Symmetric tensors of order 3 and 4 are read once in products with matrices along their modes (TTM, MTTKRP): no statement completes them.
+//!
 //! On random matrices: one of each, in a format in three, others every day; `LACUNAR_RANDOM` says how many of each, and with
 //! `LACUNAR_PAIRS=all` every format is taken. `LACUNAR_SEED` says which matrices.
 
@@ -11,7 +13,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use lacunar::{Backend, DType, Kernel, Options};
-use lacunar_formats::Format;
+use lacunar_formats::{Format, FormatSpec};
 use lacunar_front::{Declarations, structure};
 use lacunar_testing::data;
 use lacunar_testing::day::{chosen, today};
@@ -38,6 +40,16 @@ const STATEMENTS: [Statement; 4] = [
     ("sddmm", "C(i,j) = A(i,j) * X(i,k) * Z(k,j)", &[("X", "dense"), ("Z", "dense"), ("C", "csr")]),
 ];
 
+/// Products of symmetric tensors with matrices, each with the levels of the tensor `T`.
+const READ_ONCE: [(&str, &str); 6] = [
+    ("y(i) = T(i,j,k) * u(j) * u(k)", "sss"),
+    ("D(i,r) = T(i,j,k) * B(j,r) * C(k,r)", "sss"),
+    ("D(i,r) = T(i,j,k) * B(j,r) * C(k,r)", "packed(symmetric)"),
+    ("D(i,j,r) = T(i,j,k) * B(k,r)", "dss"),
+    ("D(i,r) = T(i,j,k,l) * B(j,r) * C(k,r) * E(l,r)", "ssss"),
+    ("D(i,j,k,r) = T(i,j,k,l) * B(l,r)", "dsss"),
+];
+
 fn main() -> ExitCode {
     let (arguments, suite) = (arguments(), engines::suite("structures"));
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
@@ -59,6 +71,9 @@ fn main() -> ExitCode {
             let faults: Vec<String> = instances.iter().filter_map(|instance| right(instance).err()).collect();
             summary("", &faults, instances.len())
         }));
+    }
+    for (text, format) in READ_ONCE {
+        trials.push(Trial::test(format!("once {text} {format}"), move || Ok(is_read_once(text, format)?)));
     }
     suite.conclude(&arguments, trials)
 }
@@ -130,6 +145,26 @@ fn keeps_sparse(instance: &Instance) -> Result<(), String> {
             if made.is_dense() && !source.is_dense() {
                 return Err(format!("{}: an operand becomes dense\n{}", instance.id, kernel.explain().join("\n")));
             }
+        }
+    }
+    Ok(())
+}
+
+/// A tensor of which the unique elements alone are stored is neither completed nor converted.
+fn is_read_once(text: &str, format: &str) -> Result<(), String> {
+    let order = if text.contains("k,l") { 4 } else { 3 };
+    let spec: FormatSpec = format.parse().map_err(|fault| format!("{format}: {fault}"))?;
+    let mut options = Options { backend: Backend::Interpreter, tuned: false, ..Options::new() }.format("T", spec);
+    if !format.starts_with("packed") {
+        options = options.structure("T:symmetric").map_err(|error| error.render(false))?.unique("T");
+    }
+    let kernel = Kernel::compile(text, &options.dims("T", &vec![4; order])).map_err(|error| error.render(false))?;
+    for step in kernel.statements() {
+        let of_tensor = |tensor: &&lacunar_notation::Tensor| tensor.name == "T";
+        let read = step.kernel().tensors.iter().map(|(_, tensor)| tensor).find(of_tensor);
+        let is_once = read.is_some_and(|tensor| tensor.is_unique) && step.plan().conversions.is_empty();
+        if !is_once {
+            return Err(format!("{text}: the tensor is completed\n{}", kernel.explain().join("\n")));
         }
     }
     Ok(())
