@@ -1,6 +1,7 @@
 /* Kernels of oneMKL's inspector-executor sparse BLAS, on tensors given as `peer.h` says; indices of 32 bits.
  *
- *   spmv       y = A x             :inspected  after mkl_sparse_optimize, told of many such products
+ *   spmv       y = A x             :inspected  after mkl_sparse_optimize, told of many such products;
+ *                                  :symmetric  the same, of the upper half of a symmetric matrix
  *   spmm       C = A B, dense B    :inspected  the same
  *   spgemm     C = A A             its rows not sorted; :sorted with mkl_sparse_order; :sp2m by the two-stage function
  *   add, add3  C = A + B, D = A + B + C (two additions)
@@ -16,6 +17,9 @@ static peer_tensor *t;
 static const char *kernel;
 static sparse_matrix_t inputs[MAX_TENSORS], made;
 static const struct matrix_descr general = {SPARSE_MATRIX_TYPE_GENERAL, SPARSE_FILL_MODE_LOWER, SPARSE_DIAG_NON_UNIT};
+static const struct matrix_descr symmetric = {SPARSE_MATRIX_TYPE_SYMMETRIC, SPARSE_FILL_MODE_UPPER, SPARSE_DIAG_NON_UNIT};
+/* What the matrix of a product with a vector is. */
+static struct matrix_descr of_vector;
 static const sparse_operation_t plain = SPARSE_OPERATION_NON_TRANSPOSE;
 /* How many products the inspection is told of. */
 static const MKL_INT many = 1000;
@@ -28,16 +32,33 @@ static void must(sparse_status_t status) {
 
 static void inspect(void) {
     double start = now_ms();
-    if (is_kernel(kernel, "spmv")) must(mkl_sparse_set_mv_hint(inputs[1], plain, general, many));
+    if (is_kernel(kernel, "spmv")) must(mkl_sparse_set_mv_hint(inputs[1], plain, of_vector, many));
     else must(mkl_sparse_set_mm_hint(inputs[1], plain, general, SPARSE_LAYOUT_ROW_MAJOR, t[2].dims[1], many));
     must(mkl_sparse_set_memory_hint(inputs[1], SPARSE_MEMORY_AGGRESSIVE));
     must(mkl_sparse_optimize(inputs[1]));
     inspection_ms = now_ms() - start;
 }
 
+/* Leaves the entries of a matrix on its diagonal and above. */
+static void keep_upper(peer_tensor *matrix) {
+    int32_t *pos = matrix->levels[1].pos, *crd = matrix->levels[1].crd, kept = 0, begin = 0;
+    for (int32_t i = 0; i < matrix->dims[0]; i++) {
+        int32_t end = pos[i + 1];
+        for (int32_t p = begin; p < end; p++) {
+            if (crd[p] < i) continue;
+            crd[kept] = crd[p];
+            matrix->vals[kept++] = matrix->vals[p];
+        }
+        begin = end;
+        pos[i + 1] = kept;
+    }
+}
+
 static void prepare(peer_tensor *tensors, int count, const char *wanted) {
     t = tensors;
     kernel = wanted;
+    of_vector = is_variant(kernel, "symmetric") ? symmetric : general;
+    if (is_variant(kernel, "symmetric")) keep_upper(&t[1]);
     for (int k = 1; k < count; k++) {
         if (t[k].order != 2 || t[k].levels[1].kind == LEVEL_DENSE) continue;
         int32_t *pos = t[k].levels[1].pos, *crd = t[k].levels[1].crd;
@@ -48,7 +69,7 @@ static void prepare(peer_tensor *tensors, int count, const char *wanted) {
             must(mkl_sparse_d_create_csr(&inputs[k], SPARSE_INDEX_BASE_ZERO, t[k].dims[0], t[k].dims[1], pos, pos + 1,
                                          crd, t[k].vals));
     }
-    if (is_variant(kernel, "inspected")) inspect();
+    if (is_variant(kernel, "inspected") || is_variant(kernel, "symmetric")) inspect();
 }
 
 static void square(void) {
@@ -67,7 +88,7 @@ static void add_three(void) {
 
 static void compute(void) {
     if (is_kernel(kernel, "spmv")) {
-        must(mkl_sparse_d_mv(plain, 1.0, inputs[1], general, t[2].vals, 0.0, t[0].vals));
+        must(mkl_sparse_d_mv(plain, 1.0, inputs[1], of_vector, t[2].vals, 0.0, t[0].vals));
     } else if (is_kernel(kernel, "spmm")) {
         MKL_INT columns = t[2].dims[1];
         must(mkl_sparse_d_mm(plain, 1.0, inputs[1], general, SPARSE_LAYOUT_ROW_MAJOR, t[2].vals, columns, columns, 0.0,

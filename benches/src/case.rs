@@ -1,7 +1,8 @@
 //! A kernel on an input: its tensors, packed.
 
 use anyhow::{Context, Result, bail};
-use lacunar::{DType, DynTensor, Format};
+use lacunar::inside::notation::structure::Named;
+use lacunar::{DType, DynTensor, Format, Structured};
 use lacunar_runtime::random::{Generator, generate};
 
 use crate::data::{Entries, Place, Source};
@@ -61,6 +62,9 @@ impl<'a> Case<'a> {
             packed.push((name, tensor));
         }
         if definition.largest_square.is_some_and(|largest| products_of_square(&packed[0].1) > largest) {
+            return Ok(None);
+        }
+        if definition.symmetric && !is_symmetric(&packed[0].1) {
             return Ok(None);
         }
         let result_dims = result_dims(definition, &packed)?;
@@ -145,6 +149,13 @@ impl<'a> Case<'a> {
     pub fn flops(&self) -> u64 {
         self.items().saturating_mul(self.definition.work.flops)
     }
+}
+
+/// True for a symmetric matrix.
+fn is_symmetric(tensor: &DynTensor) -> bool {
+    let symmetric = Named::find("symmetric").and_then(|named| named.structure(tensor.dims().len(), &[]).ok());
+    let params: Vec<i64> = tensor.dims().iter().map(|size| i64::try_from(*size).unwrap_or(i64::MAX)).collect();
+    symmetric.is_some_and(|structure| tensor.check_structure(&structure, &params).is_ok())
 }
 
 /// An operand; `None` where it is too large.

@@ -89,6 +89,9 @@ pub struct Definition {
     /// Leave out inputs whose sizes are not multiples of the sizes of the result's blocks.
     #[serde(default)]
     pub whole_blocks: bool,
+    /// Leave out matrices that are not symmetric.
+    #[serde(default)]
+    pub symmetric: bool,
     /// The variants of the kernel that a peer's program has, by peer.
     #[serde(default)]
     pub peers: BTreeMap<String, Vec<String>>,
@@ -113,7 +116,11 @@ pub struct Ours {
     /// The engines that it is compared with.
     pub class: Class,
     /// The formats of tensors that differ.
+    #[serde(default)]
     pub formats: BTreeMap<String, String>,
+    /// The structures of tensors of which the unique elements alone are given.
+    #[serde(default)]
+    pub structures: BTreeMap<String, String>,
 }
 
 impl Ours {
@@ -333,6 +340,12 @@ mod tests {
             assert_eq!(definition.inputs().len() + 1, definition.tensors.len(), "{}", definition.name);
             for name in definition.tensors.keys() {
                 definition.format(name).unwrap_or_else(|error| panic!("{} {name}: {error}", definition.name));
+            }
+            for (name, structure) in definition.ours.iter().flat_map(|ours| &ours.structures) {
+                let order = definition.variables(name).len();
+                let found =
+                    lacunar::inside::front::structure::parse(&format!("{name}:{structure}")).unwrap().1.resolve(order);
+                assert!(found.is_ok(), "{} {name}: {found:?}", definition.name);
             }
             for (name, format) in definition.ours.iter().flat_map(|ours| &ours.formats) {
                 assert!(definition.tensors.contains_key(name), "{}: `{name}` is no tensor", definition.name);

@@ -1,11 +1,15 @@
-//! Kernels of Lacunar as engines: through LLVM, `lacunar`; with tensors in other formats, `lacunar:NAME`; planned from formats
+//! Kernels of Lacunar as engines: through LLVM, `lacunar`; with tensors in other formats, or given by unique elements,
+//! `lacunar:NAME`; planned from formats
 //! alone, `lacunar-formats`; through the C compiler, `lacunar-c`.
 
 use std::borrow::Cow;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
-use lacunar::{Backend, Demand, DynTensor, Format, FormatSpec, Kernel, Options, Tensor, choose, with_threads};
+use lacunar::inside::front::structure;
+use lacunar::{
+    Backend, Demand, DynTensor, Format, FormatSpec, Kernel, Options, Structured, Tensor, choose, with_threads,
+};
 
 use crate::case::Case;
 use crate::definition::Ours;
@@ -55,7 +59,12 @@ impl<'a> LacunarEngine<'a> {
     pub fn variant(case: &'a Case<'a>, ours: &Ours, threads: usize) -> Result<LacunarEngine<'a>> {
         let given = |options: Options, name: &str, tensor: &DynTensor| options.tensor(name, tensor);
         let operands = with_threads(threads, || Operands::converted(case, ours))?;
-        LacunarEngine::planned(ours.engine(), case, operands, Options::new().threads(threads), given)
+        let mut options = Options::new().threads(threads).structures_hold();
+        for (name, structure) in &ours.structures {
+            let declared = options.structure(&format!("{name}:{structure}"));
+            options = declared.map_err(|error| anyhow!(error.render(false)))?.unique(name);
+        }
+        LacunarEngine::planned(ours.engine(), case, operands, options, given)
     }
 
     fn planned(
@@ -125,6 +134,14 @@ impl<'a> Operands<'a> {
             if let Some(format) = format(name, Some(tensor))? {
                 let converted = tensor.convert(&format).with_context(|| format!("`{name}` can't be converted"))?;
                 *tensor = Cow::Owned(converted);
+            }
+            if let Some(structure) = ours.structures.get(*name) {
+                let order = tensor.dims().len();
+                let (_, spec) = structure::parse(&format!("{name}:{structure}"))
+                    .map_err(|found| anyhow!("{structure}: {}", found.message))?;
+                let structure = spec.resolve(order).map_err(|found| anyhow!("{structure}: {}", found.message))?;
+                let params = tensor.dims().iter().map(|size| i64::try_from(*size)).collect::<Result<Vec<_>, _>>()?;
+                *tensor = Cow::Owned(tensor.keep_unique(&structure, &params)?);
             }
         }
         operands.inspection_ms = start.elapsed().as_secs_f64() * 1e3;

@@ -9,7 +9,7 @@
 //! symbols: n, m
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use lacunar_front::stur::{Access, Factor, Index, Part, Program, Rule, Term};
 use lacunar_sets::{Comparison, Expression, Formula};
@@ -29,8 +29,8 @@ pub struct Values {
     pub elements: BTreeMap<Vec<i64>, f64>,
 }
 
-/// The points of each part of each tensor.
-type Sets = BTreeMap<(String, Part), BTreeSet<Vec<i64>>>;
+/// The points of each part of each tensor, with their values: 1, or the coefficient of a redundancy map.
+type Sets = BTreeMap<(String, Part), BTreeMap<Vec<i64>, f64>>;
 
 /// The values of symbols and variables.
 type Scope<'a> = BTreeMap<&'a str, i64>;
@@ -42,6 +42,12 @@ pub fn random(seed: u64) -> String {
     for (name, sizes) in TENSORS {
         text += &format!("{name}:D({}) := {}\n", names(sizes.len()), bounds(sizes));
     }
+    for (name, sizes) in [SETS, MAP] {
+        text += &format!("{name}:D({}) := {}\n", names(sizes.len()), bounds(sizes));
+    }
+    let terms: Vec<String> = (0..random.usize(1..4)).map(|_| part(&mut random, &bounds(SETS.1))).collect();
+    text += &format!("{}:U({}) := {}\n", SETS.0, names(SETS.1.len()), terms.join(" + "));
+    text += random.choice(MAPS).copied().unwrap_or_default();
     for result in 0..random.usize(1..3) {
         let sizes = random.choice([&["n"][..], &["n", "m"], &["m", "n"], &["n + m"], &[]]).unwrap_or_default();
         text += &format!("R{result}:D({}) := {}\n", names(sizes.len()), bounds(sizes));
@@ -54,6 +60,26 @@ pub fn random(seed: u64) -> String {
 /// The inputs of random programs.
 const TENSORS: &[(&str, &[&str])] =
     &[("A", &["n", "m"]), ("B", &["m", "n"]), ("u", &["n"]), ("v", &["m"]), ("w", &["n + m"])];
+
+/// A tensor of which sets alone are read.
+const SETS: (&str, &[&str]) = ("S", &["n", "m"]);
+
+/// A tensor of which a redundancy map is read.
+const MAP: (&str, &[&str]) = ("M", &["n", "n"]);
+
+/// Redundancy maps.
+const MAPS: &[&str] = &[
+    "M:R(i, j, ip, jp) := (0 <= i < j < n) * (ip = j) * (jp = i)\n",
+    "M:R(i, j, ip, jp) := -1 * (0 <= j < i < n) * (ip = j) * (jp = i) + 2 * (0 <= i < n - 1) * (i = j) * (ip = n - 1) * (jp = ip)\n",
+    "M:R(i, j, ip, jp) := (0 <= i < n) * (j = 2*k) * (0 < k) * (j < n) * (ip = i) * (jp = 0) + (0 <= i < n) * (j = 1) * (ip = i) * (jp = 0)\n",
+];
+
+/// A term of a set.
+fn part(random: &mut fastrand::Rng, bounds: &str) -> String {
+    let parts =
+        ["(i <= j)", "(i = 2*k)", "(i + j = 3*k)", "(i != j)", "(j = 1)", "(i = k) * (k <= j + 1)", "(i <= 2*j)"];
+    format!("{} * {bounds}", random.choice(parts).unwrap_or("(i = 0)"))
+}
 
 fn names(order: usize) -> String {
     ["i", "j"].get(..order).unwrap_or_default().join(", ")
@@ -77,6 +103,12 @@ fn term(random: &mut fastrand::Rng, sizes: &[&str]) -> String {
         used.extend(indices.iter().filter(|index| !index.starts_with(char::is_numeric)));
         let inverse = if random.u8(0..8) == 0 { "^-1" } else { "" };
         factors.push(format!("{name}{inverse}({})", indices.join(", ")));
+    }
+    if random.u8(0..4) == 0 {
+        let (name, part, order) = random.choice([("S", "U", 2), ("S", "D", 2), ("M", "R", 4)]).unwrap_or(("S", "U", 2));
+        let index = |random: &mut fastrand::Rng| random.choice(["i", "j", "k", "l", "0", "1"]).unwrap_or("0");
+        let indices: Vec<&str> = (0..order).map(|_| index(random)).collect();
+        factors.push(format!("{name}:{part}({})", indices.join(", ")));
     }
     if random.u8(0..3) == 0 || factors.is_empty() {
         factors.push((*random.choice(&["2", "-1", "0.5", "4^-1"]).unwrap_or(&"3")).to_string());
@@ -155,7 +187,7 @@ pub fn evaluate(program: &Program, symbols: &Symbols, inputs: &BTreeMap<String, 
         }
         let name = rule.head.tensor.clone();
         if let Some(points) = state.sets.get(&(name.clone(), Part::Dimensions)) {
-            elements.retain(|point, _| points.contains(point));
+            elements.retain(|point, _| points.contains_key(point));
         }
         let dims = state.sets.get(&(name.clone(), Part::Dimensions)).map(|points| extent(program, &name, points));
         let values = Values { dims: dims.unwrap_or_default(), elements };
@@ -166,26 +198,27 @@ pub fn evaluate(program: &Program, symbols: &Symbols, inputs: &BTreeMap<String, 
 }
 
 /// The size of the smallest box from 0 on around some points.
-fn extent(program: &Program, name: &str, points: &BTreeSet<Vec<i64>>) -> Vec<i64> {
+fn extent(program: &Program, name: &str, points: &BTreeMap<Vec<i64>, f64>) -> Vec<i64> {
     let is_head = |rule: &&Rule| rule.head.tensor == name;
     let order = program.rules.iter().find(is_head).map_or(0, |rule| rule.head.indices.len());
-    (0..order).map(|dim| points.iter().filter_map(|point| point.get(dim)).max().map_or(0, |last| last + 1)).collect()
+    (0..order).map(|dim| points.keys().filter_map(|point| point.get(dim)).max().map_or(0, |last| last + 1)).collect()
 }
 
-/// The points of all rules for dimensions and unique elements.
+/// The points of all rules for sets and maps.
 fn sets(program: &Program, symbols: &Symbols) -> Sets {
     let mut state = State { symbols, sets: Sets::new(), tensors: BTreeMap::new() };
     for rule in &program.rules {
-        if matches!(rule.head.part, Part::Dimensions | Part::Unique) {
-            let mut points = BTreeSet::new();
+        if rule.head.part != Part::Values {
+            let mut points = BTreeMap::new();
             for term in flat(&rule.terms) {
                 state.points(&term, &mut |scope, value| {
                     if value != 0.0 {
-                        points.insert(state.at(&rule.head, scope));
+                        let value = if rule.head.part == Part::Redundant { value } else { 1.0 };
+                        points.insert(state.at(&rule.head, scope), value);
                     }
                 });
             }
-            points.retain(|point| point.iter().all(|at| *at >= 0));
+            points.retain(|point, _| point.iter().all(|at| *at >= 0));
             state.sets.insert((rule.head.tensor.clone(), rule.head.part), points);
         }
     }
@@ -266,12 +299,13 @@ impl State<'_> {
 
     fn element(&self, access: &Access, scope: &Scope<'_>) -> f64 {
         let point = self.at(access, scope);
-        let within = |part| self.sets.get(&(access.tensor.clone(), part)).is_none_or(|points| points.contains(&point));
+        let set = |part| self.sets.get(&(access.tensor.clone(), part));
         if access.part != Part::Values {
-            return f64::from(within(access.part));
+            return set(access.part).and_then(|points| points.get(&point)).copied().unwrap_or(0.0);
         }
+        let is_inside = set(Part::Dimensions).is_none_or(|points| points.contains_key(&point));
         let values = self.tensors.get(&access.tensor).and_then(|values| values.elements.get(&point));
-        match values.copied().filter(|_| within(Part::Dimensions)) {
+        match values.copied().filter(|_| is_inside) {
             Some(value) if access.inverse && value != 0.0 => 1.0 / value,
             Some(value) => value,
             None => 0.0,

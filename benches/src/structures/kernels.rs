@@ -9,8 +9,8 @@
 //! Values follow from places, so that peers make the same ones: the value at place `p` of a tensor's storage is `(1 + p mod 13) / 16`.
 //! Names and sizes are those of Ghorbani et al. 2023, Fig. 12 (`lr`, `pr2`) and Fig. 13 (`ttm`, `thp`, `mttkrp`).
 
-use anyhow::Result;
-use lacunar::{Buffer, DynTensor, Format, FormatSpec};
+use anyhow::{Context, Result};
+use lacunar::{Buffer, DType, DynTensor, Format, FormatSpec};
 
 /// A kernel.
 pub struct Kernel {
@@ -144,10 +144,16 @@ fn value(place: u64) -> f64 {
 /// A tensor whose dimensions have all the same size.
 pub fn tensor(format: &str, order: usize, size: u64) -> Result<DynTensor> {
     let (dims, format) = (vec![size; order], format.parse::<FormatSpec>()?.resolve(order)?);
-    let made = |count: u64| Buffer::from_vec((0..count).map(value).collect::<Vec<f64>>());
+    // In the memory of tensors, whose pages are huge, as those of the peers are.
+    let made = |count: u64| -> Result<Buffer> {
+        let mut buffer = Buffer::zeroed(DType::F64, count)?;
+        let values = buffer.as_mut_slice::<f64>().context("a buffer of its own")?;
+        values.iter_mut().zip(0..).for_each(|(own, place)| *own = value(place));
+        Ok(buffer)
+    };
     if format == Format::dense(order) {
-        return Ok(DynTensor::from_dense(dims.clone(), made(dims.iter().product()), &format)?);
+        return Ok(DynTensor::from_dense(dims.clone(), made(dims.iter().product())?, &format)?);
     }
     let (format, levels, count) = DynTensor::packed_levels(&dims, &format)?;
-    Ok(DynTensor::from_parts(dims, &format, levels, made(count))?)
+    Ok(DynTensor::from_parts(dims, &format, levels, made(count)?)?)
 }

@@ -48,7 +48,8 @@ pub(super) fn past(cx: &mut Lowerer<'_>, access: &AccessKey) -> Option<ExprId> {
     };
     let inner = innermost(&cx.kernel.stmt, access.tensor, None)?;
     let tensor = &cx.kernel.tensors[access.tensor];
-    if cx.kernel.updates || tensor.view.is_some() || !in_lanes(inner) {
+    // The rows of a packed result begin and end inside of lines.
+    if cx.kernel.updates || tensor.view.is_some() || tensor.format.packing().is_some() || !in_lanes(inner) {
         return None;
     }
     // The bytes that the loop stores, where that is known: lines are stored whole or not at all.

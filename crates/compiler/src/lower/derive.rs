@@ -31,7 +31,7 @@ use super::Lowerer;
 use super::scope::{Fact, Interval, Scope};
 use super::sizes::{ceil_div, constant, divides, strip_begin, strip_of};
 use super::storage::{descend, find_level, level, unbound};
-use crate::iterate::iterators::{AccessKey, level_var};
+use crate::iterate::iterators::{AccessKey, level_var, result_of};
 use crate::iterate::position_space::{driver, numbers_of_strips, pos_levels};
 use crate::levels::{At, Position};
 
@@ -51,6 +51,9 @@ pub(super) fn position(
     }
     if let Some(position) = appended_position(cx, access, number, scope) {
         return Ok(Position::One(position));
+    }
+    if let Some(position) = position_alike(cx, access, number, scope) {
+        return Ok(position);
     }
     let tensor = &cx.kernel.tensors[access.tensor];
     let var = level_var(cx.kernel, access, number);
@@ -73,6 +76,15 @@ pub(super) fn position(
     };
     let position = located.map(Position::One).or_else(|| scope.position_by_another(cx.kernel, access, number));
     position.ok_or_else(|| unbound(cx, access, number))
+}
+
+/// The position of an operand that is packed as the result is, and read at its coordinates, where a loop over the result's positions has it.
+fn position_alike(cx: &Lowerer<'_>, access: &AccessKey, number: usize, scope: &Scope) -> Option<Position> {
+    cx.kernel.followers.as_ref().filter(|followers| followers.is_packed)?;
+    let result = result_of(cx.kernel)?;
+    let format = |key: &AccessKey| &cx.kernel.tensors[key.tensor].format;
+    let is_alike = result.vars == access.vars && format(&result) == format(access) && format(access).is_dense();
+    scope.position(&result, number).filter(|_| is_alike)
 }
 
 /// The position in a result that is appended to: the counter of the level's group, or the slot of a lane.

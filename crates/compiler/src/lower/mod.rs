@@ -71,7 +71,7 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Holds};
-use lacunar_imp::passes::flatten;
+use lacunar_imp::passes::{flatten, remove_dead};
 use lacunar_imp::{ArrayId, BinaryOp, Block, Builder, ExprId, Function, LoopKind, Param, VarId as ImpVar};
 use lacunar_machine::Reach;
 use lacunar_notation::concrete::{Kernel, Stmt};
@@ -189,13 +189,19 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     let Found { loops, notes, .. } = found;
     let function = b.finish();
     let ascending = ascending(kernel, &function, &interface);
+    // Nobody asks for the coordinates of some positions.
+    let function = if ascending.is_empty() { function } else { remove_dead(function) };
     Ok(Lowered { function: flatten(function, &ascending), interface, phase: options.phase, loops, notes })
 }
 
-/// The parameters of a kernel that hold positions of operands, which ascend.
+/// The parameters of a kernel that hold positions of operands, or of packed results, which ascend.
 fn ascending(kernel: &Kernel, function: &Function, interface: &Interface) -> Vec<ArrayId> {
     let holds = |binding: &Binding| match *binding {
-        Binding::Level(tensor, _, part) => kernel.tensors[tensor].role == Role::Input && part.holds == Holds::Positions,
+        Binding::Level(tensor, _, part) => {
+            let tensor = &kernel.tensors[tensor];
+            let is_given = tensor.role == Role::Input || tensor.format.packing().is_some();
+            is_given && part.holds == Holds::Positions
+        }
         _ => false,
     };
     let arrays = function.params.iter().zip(&interface.bindings).filter(|(_, binding)| holds(binding));

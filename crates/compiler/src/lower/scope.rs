@@ -50,6 +50,10 @@ pub(super) enum Fact {
     Strip(VarId, ExprId),
     /// The part of its values that the loop over a variable is confined to.
     Region(VarId, Interval),
+    /// The values of a variable that are the coordinates of a run of a packed result.
+    Run(VarId, Interval),
+    /// An equation leaves one value of a variable at most.
+    Single(VarId),
     /// The condition of this number, of the elements of the result that are computed, holds here.
     Computed(usize),
     /// The positions that an iterator is confined to.
@@ -275,6 +279,19 @@ impl Scope {
     pub fn region(&self, var: VarId) -> Option<Interval> {
         self.find(|fact| match fact {
             Fact::Region(own, interval) if *own == var => Some(*interval),
+            _ => None,
+        })
+    }
+
+    /// True if an equation leaves one value of a variable at most.
+    pub fn is_single(&self, var: VarId) -> bool {
+        self.facts().any(|fact| matches!(fact, Fact::Single(own) if *own == var))
+    }
+
+    /// The values of a variable that are the coordinates of a run of a packed result.
+    pub fn run(&self, var: VarId) -> Option<Interval> {
+        self.find(|fact| match fact {
+            Fact::Run(own, interval) if *own == var => Some(*interval),
             _ => None,
         })
     }

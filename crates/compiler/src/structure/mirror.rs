@@ -11,8 +11,13 @@
 //!   forall(i, forall(j, { s += x(i) * A(i,j) * x(j);  s += x(j) * -A(i,j) * x(i) }))
 //! ```
 //!
-//! A term is *mirrored* so if it is a sum of products in which the tensor stands once, over no other variables than the tensor's, whose
-//! other operands have no gaps, and which goes to a result without gaps. All else reads the whole tensor ([`settle`]).
+//! A term is *mirrored* so if it is a sum of products in which the tensor stands once, whose other operands have no gaps, and which goes to a
+//! result without gaps. Other variables than the tensor's stay as they are; beside a matrix there may be none, as whole rows of a product are
+//! summed up in registers, which spares more than half of the matrix. All else reads the whole tensor ([`settle`]).
+//!
+//! ```text
+//! D(i,r) = T(i,j,k) * B(j,r) * C(k,r)     T symmetric: up to six products of each entry of T, for every r
+//! ```
 //!
 //! On entry: a statement in reduction notation; loops made of it for the stored elements. On exit: the same loops with more assignments.
 //! Papers: Ghorbani et al. 2023, §5.5; Patel, Ahrens and Amarasinghe, *SySTeC: A Symmetric Sparse Tensor Compiler* (CGO 2025).
@@ -141,7 +146,7 @@ fn mirror(tensors: &Arena<Tensor>, statement: &Assignment, term: &Expr, access: 
     let structure = tensor.structure.as_deref()?;
     let is_neutral =
         monoid.compared().is_none() && monoid.identity(term.dtype).is_some_and(|identity| identity.is_zero());
-    let has_all = |vars: &[VarId]| vars.iter().all(|var| access.vars.contains(var));
+    let has_all = |vars: &[VarId]| access.vars.len() > 2 || vars.iter().all(|var| access.vars.contains(var));
     let others = body.accesses().into_iter().filter(|other| *other != access);
     let are_full = others.into_iter().all(|other| is_full(&tensors[other.tensor]));
     let is_once = (1..access.vars.len()).all(|place| !access.vars[..place].contains(&access.vars[place]));
@@ -205,8 +210,10 @@ fn part(
     let place = |dim: usize| from.iter().position(|own| *own == dim);
     let to: Vec<usize> = (0..from.len()).map(place).collect::<Option<_>>()?;
     let moved = |var: VarId| -> Option<VarId> {
-        let dim = access.vars.iter().position(|own| *own == var)?;
-        access.vars.get(*to.get(dim)?).copied()
+        match access.vars.iter().position(|own| *own == var) {
+            Some(dim) => access.vars.get(*to.get(dim)?).copied(),
+            None => Some(var),
+        }
     };
     let vars = |vars: &[VarId]| vars.iter().map(|var| moved(*var)).collect::<Option<Vec<_>>>();
     let lhs = Access { vars: vars(&statement.lhs.vars)?, ..statement.lhs.clone() };

@@ -33,7 +33,7 @@ pub struct Translated {
 /// Turns a program of rules into statements. The declarations are those of the rules' tensors, and of symbols as if they were variables.
 ///
 /// # Errors
-/// All mistakes in the text, or the first that keep it from being computed: E1521 to E1541.
+/// All mistakes in the text, or the first that keep it from being computed: E1521 to E1539.
 ///
 /// ```
 /// use lacunar_front::{Declarations, stur};

@@ -31,9 +31,6 @@ pub(super) enum Error {
     Unbounded { span: Span, name: String },
     Large { span: Span },
     Number { span: Span },
-    Union { span: Span, tensor: String },
-    Exists { span: Span, tensor: String },
-    Redundant { span: Span, tensor: String },
     Early { span: Span, name: String },
     Nothing,
     Output { name: String },
@@ -138,21 +135,6 @@ impl Error {
             Error::Number { span } => Diagnostic::error("E1536", "a factor that is no finite number")
                 .label(span, "this number, or its product with those before")
                 .hint("write numbers other than `0^-1` whose product is at most 1.7e308"),
-            Error::Union { span, tensor } => {
-                Diagnostic::error("E1537", format!("a set of `{tensor}` that no list of comparisons tells"))
-                    .label(span, "several terms, or a variable that only exists")
-                    .hint("write the comparisons into the rule that reads the set, for each term once")
-            }
-            Error::Exists { span, tensor } => {
-                Diagnostic::error("E1537", format!("dimensions of `{tensor}` with a variable that only exists"))
-                    .label(span, "in this comparison")
-                    .hint("say the bounds of each index by symbols and numbers")
-            }
-            Error::Redundant { span, tensor } => {
-                Diagnostic::error("E1537", format!("the redundancy map of `{tensor}` in a rule for values"))
-                    .label(span, "it leads from points to points")
-                    .hint(format!("write `{tensor}:U` for the unique elements, or the comparisons of the map"))
-            }
             other => other.of_programs(),
         }
     }

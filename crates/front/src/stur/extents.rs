@@ -1,30 +1,42 @@
 //! The sizes of tensors, and the sets of points that rules speak of, in a program without symbols.
 //!
-//! A set is a conjunction of comparisons, over the places of a tensor's indices. Coordinates begin at 0, so that a tensor's size is what upper
-//! bounds of its dimensions say.
+//! A set is a list of conjunctions of comparisons, over the places of a tensor's indices; no two of them hold at one point, so that a product with
+//! the set is a sum of products with each. Coordinates begin at 0, so that a tensor's size is what upper bounds of its dimensions say.
 //!
 //! ```text
 //! A:D(i,j) := (0 <= i < 6) * (0 <= j <= i)      #0 >= 0, 5 - #0 >= 0, #1 >= 0, #0 - #1 >= 0      A: 6 x 6
+//! E:U(i) := (i < 4) + (i = 2*k)                 #0 >= 0, 3 - #0 >= 0;   #0 - 4 >= 0, #0 - 2 (#0 / 2) = 0
 //! ```
+//!
+//! A set of one term whose variables are all told keeps the comparisons as they are written. Others are made disjoint, without variables that only
+//! exist, by the algebra of sets. A redundancy map is the set of its points and targets side by side, with the coefficient as its value.
 
 use std::collections::BTreeMap;
 
 use lacunar_base::Span;
-use lacunar_sets::{Comparison, Formula};
+use lacunar_sets::{Affine, Coefficient, Comparison, Formula, Piece, Relation};
 
 use super::error::Error;
 use super::form::Form;
-use super::meaning::flattened;
+use super::meaning::{Sets, flattened, word};
 use super::ranges::{Condition, Range, Ranges, Sign, propagate};
 use super::{Access, Factor, Index, Part, Program, Rule};
 use crate::einsum::Declarations;
 
-/// Points of a tensor: those for which all of these hold.
+/// Points of a tensor: those of one of these pieces, no two of which have a point in common.
 #[derive(Clone, Debug)]
 pub(super) struct Points {
     pub order: usize,
+    pub pieces: Vec<Within>,
+}
+
+/// Points for which all of these hold.
+#[derive(Clone, Debug)]
+pub(super) struct Within {
     /// Over [`place`]s.
     pub conditions: Vec<Condition>,
+    /// The value of the set there: 1, or a coefficient.
+    pub value: f64,
 }
 
 /// The sizes and sets of a program without symbols.
@@ -100,9 +112,12 @@ impl Extents {
     /// Of a program without symbols.
     pub fn of(program: &Program, declarations: &Declarations) -> Result<Extents, Error> {
         let mut extents = Extents::default();
+        let mut sets = Sets::new();
         for rule in &program.rules {
-            if matches!(rule.head.part, Part::Dimensions | Part::Unique) {
-                let set = extents.points(rule);
+            if rule.head.part != Part::Values {
+                let set = extents.points(program, rule, &sets);
+                // A mistake in it is told where the set is read.
+                _ = program.learn(rule, &mut sets);
                 if let (Part::Dimensions, Ok(points)) = (rule.head.part, &set) {
                     let dims = sizes(points).ok_or_else(|| Error::Bounds { span: rule.span, tensor: name(rule) })?;
                     let declared = declared(declarations, &rule.head.tensor, points.order);
@@ -137,14 +152,13 @@ impl Extents {
     }
 
     /// What holds of the points of a part of a tensor, with these indices; nothing, if no rule says of the dimensions anything.
-    pub fn at(&self, tensor: &str, part: Part, indices: &[Form], span: Span) -> Result<Vec<Condition>, Error> {
+    pub fn at(&self, tensor: &str, part: Part, indices: &[Form], span: Span) -> Result<Vec<Within>, Error> {
         let points = match self.sets.get(&(tensor.to_string(), part)) {
             Some(points) => points.as_ref().map_err(Clone::clone)?,
-            None if part == Part::Dimensions && self.dims.contains_key(tensor) => return Ok(Vec::new()),
-            None => {
-                let word = if part == Part::Unique { "U" } else { "D" };
-                return Err(Error::Unknown { span, name: format!("{tensor}:{word}") });
+            None if part == Part::Dimensions && self.dims.contains_key(tensor) => {
+                return Ok(vec![Within { conditions: Vec::new(), value: 1.0 }]);
             }
+            None => return Err(Error::Unknown { span, name: format!("{tensor}:{}", word(part)) }),
         };
         if points.order != indices.len() {
             return Err(Error::Indices { span, tensor: tensor.to_string(), expected: points.order });
@@ -154,18 +168,37 @@ impl Extents {
             let form = condition.form.substituted(&meaning).ok_or(Error::Large { span })?;
             Ok(Condition { form, span, ..*condition })
         };
-        points.conditions.iter().map(moved).collect()
+        let within = |piece: &Within| {
+            let conditions = piece.conditions.iter().map(moved).collect::<Result<_, Error>>()?;
+            Ok(Within { conditions, value: piece.value })
+        };
+        points.pieces.iter().map(within).collect()
     }
 
-    /// The points of a rule for a set.
-    fn points(&self, rule: &Rule) -> Result<Points, Error> {
-        let terms = flattened(&rule.terms)?;
-        let [term] = terms.as_slice() else {
-            return Err(Error::Union { span: rule.span, tensor: name(rule) });
+    /// The points of a rule for a set or a map.
+    fn points(&self, program: &Program, rule: &Rule, sets: &Sets) -> Result<Points, Error> {
+        let order = rule.head.indices.len();
+        let pieces = match self.told(rule)? {
+            Some(conditions) => vec![Within { conditions, value: 1.0 }],
+            None => {
+                let within = |(piece, value): (Piece, Coefficient)| {
+                    let conditions = of_piece(&piece, rule.span).ok_or(Error::TooHard { span: rule.span })?;
+                    Ok(Within { conditions, value: value.number() })
+                };
+                program.pieces(rule, sets)?.into_iter().map(within).collect::<Result<_, Error>>()?
+            }
         };
+        Ok(Points { order, pieces })
+    }
+
+    /// The comparisons of a set of one term, unless there is a variable that only exists.
+    fn told(&self, rule: &Rule) -> Result<Option<Vec<Condition>>, Error> {
+        let terms = flattened(&rule.terms)?;
+        let ([term], Part::Dimensions | Part::Unique) = (terms.as_slice(), rule.head.part) else { return Ok(None) };
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         let mut all = Vec::new();
         for (number, index) in rule.head.indices.iter().enumerate() {
+            all.push(Condition { form: Form::name(&place(number)), sign: Sign::AtLeast, span: rule.span });
             let form = match index {
                 Index::Number(value, _) => Form::constant(*value),
                 Index::Name(name, _) => match places.get(name.as_str()) {
@@ -188,25 +221,44 @@ impl Extents {
                 }
                 Factor::Access(access) => {
                     let indices = access.forms(&meaning);
-                    all.extend(self.at(&access.tensor, access.part, &indices, access.span)?);
+                    let pieces = self.at(&access.tensor, access.part, &indices, access.span)?;
+                    let [piece] = pieces.as_slice() else { return Ok(None) };
+                    all.extend(piece.conditions.iter().cloned());
                 }
-                // Sums are taken apart before, and the numbers of a set say nothing.
+                Factor::Number { text, .. } if text.parse() == Ok(0.0) => return Ok(None),
+                // Sums are taken apart before, and other numbers of a set say nothing.
                 Factor::Number { .. } | Factor::Sum(_) => {}
             }
         }
         let too_large = || Error::Large { span: rule.span };
         eliminate(&mut all, &|name| name.starts_with('#'), &mut |_, _| Some(true)).ok_or_else(too_large)?;
-        let mut ranges = Ranges::new();
-        propagate(&all, &mut ranges);
         let is_own = |condition: &Condition| condition.form.names().iter().all(|name| name.starts_with('#'));
-        if rule.head.part == Part::Unique && !all.iter().all(is_own) {
-            return Err(Error::Union { span: rule.span, tensor: name(rule) });
-        }
-        if let Some(exists) = all.iter().find(|condition| !is_own(condition)) {
-            return Err(Error::Exists { span: exists.span, tensor: name(rule) });
-        }
-        Ok(Points { order: rule.head.indices.len(), conditions: all })
+        Ok(all.iter().all(is_own).then_some(all))
     }
+}
+
+/// The comparisons of a piece without parameters, over the places of its dimensions.
+fn of_piece(piece: &Piece, span: Span) -> Option<Vec<Condition>> {
+    let mut columns: Vec<Form> = (0..piece.dims()).map(|dim| Form::name(&place(dim))).collect();
+    for div in piece.divs() {
+        let form = of_affine(&div.numerator, &columns)?.quotient(div.denominator)?;
+        columns.push(form);
+    }
+    let within = |dim| Condition { form: Form::name(&place(dim)), sign: Sign::AtLeast, span };
+    let mut found: Vec<Condition> = (0..piece.dims()).map(within).collect();
+    for constraint in piece.constraints() {
+        let sign = match constraint.relation {
+            Relation::Equal => Sign::Equal,
+            Relation::AtLeast => Sign::AtLeast,
+        };
+        found.push(Condition { form: of_affine(&constraint.form, &columns)?, sign, span });
+    }
+    Some(found)
+}
+
+fn of_affine(affine: &Affine, columns: &[Form]) -> Option<Form> {
+    let constant = Form::constant(affine.offset());
+    affine.terms().try_fold(constant, |sum, (column, factor)| sum.plus(columns.get(column)?, factor))
 }
 
 fn name(rule: &Rule) -> String {
@@ -215,11 +267,16 @@ fn name(rule: &Rule) -> String {
 
 /// The sizes of the smallest box around some points, if they have bounds.
 fn sizes(points: &Points) -> Option<Vec<i64>> {
-    let start = |at| (place(at), Range { low: Some(0), high: None });
-    let mut ranges: Ranges = (0..points.order).map(start).collect();
-    propagate(&points.conditions, &mut ranges);
-    let size = |at| Some(ranges.get(&place(at))?.high?.saturating_add(1).max(0));
-    (0..points.order).map(size).collect()
+    let mut most = vec![0; points.order];
+    for piece in &points.pieces {
+        let start = |at| (place(at), Range { low: Some(0), high: None });
+        let mut ranges: Ranges = (0..points.order).map(start).collect();
+        propagate(&piece.conditions, &mut ranges);
+        for (at, most) in most.iter_mut().enumerate() {
+            *most = (*most).max(ranges.get(&place(at))?.high?.saturating_add(1));
+        }
+    }
+    Some(most)
 }
 
 /// The sizes that are declared of a tensor of so many dimensions.

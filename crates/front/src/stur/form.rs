@@ -106,7 +106,8 @@ impl Form {
         }
     }
 
-    fn quotient(self, by: i64) -> Option<Form> {
+    /// The quotient by a positive number, rounded down.
+    pub fn quotient(self, by: i64) -> Option<Form> {
         match (by, self.terms.is_empty()) {
             (..=0, _) => None,
             (_, true) => Some(Form::constant(self.constant.div_euclid(by))),

@@ -17,7 +17,7 @@ use super::{Access, Factor, Index, Part, Program, Rule, Term};
 const MOST_FACTORS: usize = 64;
 
 /// The sets of the rules so far, over the symbols.
-type Sets = BTreeMap<(String, &'static str), Set>;
+pub(super) type Sets = BTreeMap<(String, Part), Result<Set, Error>>;
 
 impl Program {
     /// The structures of all tensors with a rule for unique elements, by name. Symbols are parameters, behind the sizes of dimensions.
@@ -40,8 +40,7 @@ impl Program {
                 Part::Unique => unique.push((rule, name.clone())),
                 Part::Dimensions => {}
             }
-            let set = self.set(rule, &sets).map_err(Error::into_diagnostic)?;
-            sets.insert((name, word(rule.head.part)), set);
+            self.learn(rule, &mut sets).map_err(Error::into_diagnostic)?;
         }
         let mut structures = BTreeMap::new();
         for (rule, name) in unique {
@@ -57,8 +56,9 @@ impl Program {
         let (tensor, span) = (&rule.head.tensor, rule.span);
         let too_hard = || Error::TooHard { span };
         let missing = || Error::Dimensions { span: rule.head.span, tensor: tensor.clone() };
-        let dimensions = sets.get(&(tensor.clone(), word(Part::Dimensions))).ok_or_else(missing)?;
-        let unique = sets.get(&(tensor.clone(), word(Part::Unique))).ok_or_else(missing)?;
+        let of = |part| sets.get(&(tensor.clone(), part)).and_then(|set| set.as_ref().ok());
+        let dimensions = of(Part::Dimensions).ok_or_else(missing)?;
+        let unique = of(Part::Unique).ok_or_else(missing)?;
         let order = unique.space().dims.len();
         let [dimensions] = dimensions.pieces() else { return Err(missing()) };
         if dimensions.dims() != order {
@@ -86,6 +86,37 @@ impl Program {
         }
         let place = map.map_or(span, |(_, span)| *span);
         Structure::new(&unique, &redundancy, &context).map_err(|fault| Error::Fault { span: place, fault })
+    }
+
+    /// Adds the set of a rule to those of the rules before it.
+    pub(super) fn learn(&self, rule: &Rule, sets: &mut Sets) -> Result<(), Error> {
+        if !matches!(rule.head.part, Part::Dimensions | Part::Unique) {
+            return Ok(());
+        }
+        let set = self.set(rule, sets);
+        sets.insert((rule.head.tensor.clone(), rule.head.part), set.clone());
+        set.map(|_| ())
+    }
+
+    /// The points of a rule in pieces, no two of which have a point in common, each with its coefficient. Those of a redundancy map have the
+    /// coordinates of a point, then those of its target.
+    pub(super) fn pieces(&self, rule: &Rule, sets: &Sets) -> Result<Vec<(Piece, Coefficient)>, Error> {
+        let too_hard = || Error::TooHard { span: rule.span };
+        if rule.head.part != Part::Redundant {
+            let set = self.set(rule, sets)?.disjoint().ok_or_else(too_hard)?;
+            return Ok(set.pieces().iter().map(|piece| (piece.clone(), Coefficient::ONE)).collect());
+        }
+        let map = self.map(rule, sets)?;
+        let joint = Space { params: self.symbols.clone(), dims: names(&rule.head)? };
+        let own: Vec<Affine> = (0..self.symbols.len() + map.space().dims.len()).map(Affine::variable).collect();
+        let side_by_side = |piece: &MapPiece| {
+            let (mut domain, target) = piece.pulled(&joint.universe(), &own)?;
+            for (place, form) in target.iter().enumerate() {
+                domain.equal(form.minus(&Affine::variable(own.len() + place))?);
+            }
+            Some((domain, piece.coefficient))
+        };
+        map.pieces().iter().map(|piece| side_by_side(piece).ok_or_else(too_hard)).collect()
     }
 
     /// The set of a rule, over the symbols and the indices of its head.
@@ -142,7 +173,7 @@ impl Program {
             return Err(Error::Values { span: access.span, tensor });
         }
         let unknown = || Error::Unknown { span: access.span, name: format!("{tensor}:{}", word(access.part)) };
-        let set = sets.get(&(tensor.clone(), word(access.part))).ok_or_else(unknown)?;
+        let set = sets.get(&(tensor.clone(), access.part)).ok_or_else(unknown)?.as_ref().map_err(Clone::clone)?;
         let expected = set.space().dims.len();
         if access.indices.len() != expected {
             return Err(Error::Indices { span: access.span, tensor, expected });
@@ -268,7 +299,8 @@ fn names(head: &Access) -> Result<Vec<String>, Error> {
     head.indices.iter().map(name).collect()
 }
 
-fn word(part: Part) -> &'static str {
+/// The letter of a part in the text.
+pub(super) fn word(part: Part) -> &'static str {
     match part {
         Part::Values => "",
         Part::Dimensions => "D",

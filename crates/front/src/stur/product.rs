@@ -19,9 +19,10 @@
 
 use lacunar_base::Span;
 use lacunar_notation::Equation;
+use lacunar_sets::Set;
 
 use super::error::Error;
-use super::extents::{Extents, conditions, eliminate};
+use super::extents::{Extents, Within, conditions, eliminate};
 use super::form::Form;
 use super::ranges::{Condition, Holds, Range, Ranges, Sign, propagate};
 use super::{Access, Factor, Index, Part, Rule, Term};
@@ -68,7 +69,8 @@ pub(super) struct Placed {
 pub(super) struct Head {
     pub names: Vec<String>,
     pub sizes: Vec<i64>,
-    conditions: Vec<Condition>,
+    /// The points that have values, in pieces.
+    points: Vec<Within>,
 }
 
 impl Head {
@@ -79,7 +81,8 @@ impl Head {
             return Err(Error::Inverse { span: *span, tensor: tensor.clone() });
         }
         let sizes = extents.dims.get(tensor).cloned().unwrap_or_default();
-        let mut head = Head { names: Vec::new(), sizes, conditions: Vec::new() };
+        let mut head = Head { names: Vec::new(), sizes, points: Vec::new() };
+        let mut told_by_places = Vec::new();
         for (number, index) in indices.iter().enumerate() {
             let told = match index {
                 Index::Name(name, _) if !head.names.contains(name) => {
@@ -92,11 +95,12 @@ impl Head {
             // A name that no text has.
             let own = format!("d{number}'");
             let form = Form::name(&own).plus(&told, -1).ok_or(Error::Large { span: *span })?;
-            head.conditions.push(Condition { form, sign: Sign::Equal, span: *span });
+            told_by_places.push(Condition { form, sign: Sign::Equal, span: *span });
             head.names.push(own);
         }
         let forms: Vec<Form> = head.names.iter().map(|name| Form::name(name)).collect();
-        head.conditions.extend(extents.at(tensor, Part::Dimensions, &forms, *span)?);
+        head.points = extents.at(tensor, Part::Dimensions, &forms, *span)?;
+        head.points.iter_mut().for_each(|piece| piece.conditions.extend(told_by_places.iter().cloned()));
         Ok(head)
     }
 
@@ -107,69 +111,92 @@ impl Head {
 }
 
 impl Product {
-    /// The product that a term without sums is; `None` if it is 0 everywhere.
-    pub fn of(term: &Term, head: &Head, extents: &Extents) -> Result<Option<Product>, Error> {
+    /// The products that a term without sums is, one for each choice of a piece of every set; those that are 0 everywhere are left out.
+    pub fn of(term: &Term, head: &Head, extents: &Extents) -> Result<Vec<Product>, Error> {
         let span = term.span;
-        let mut product = Product {
+        let start = |piece: &Within| Product {
             number: 1.0,
             reads: Vec::new(),
-            conditions: head.conditions.clone(),
+            conditions: piece.conditions.clone(),
             summed: Vec::new(),
             ranges: Ranges::new(),
             placed: Vec::new(),
             span,
         };
+        let mut products: Vec<Product> = head.points.iter().map(start).collect();
         for factor in &term.factors {
-            product.multiply(factor, extents)?;
-        }
-        for name in term.names() {
-            if !head.names.iter().chain(&product.summed).any(|known| known == name) {
-                product.summed.push(name.to_string());
+            products = Product::multiplied(products, factor, extents)?;
+            if products.len() > Set::MOST_PIECES {
+                return Err(Error::TooHard { span });
             }
         }
-        let too_large = || Error::Large { span };
-        product.eliminate(head).ok_or_else(too_large)?;
-        if !product.confine(head, extents)? {
-            return Ok(None);
+        let mut found = Vec::new();
+        for mut product in products {
+            for name in term.names() {
+                if !head.names.iter().chain(&product.summed).any(|known| known == name) {
+                    product.summed.push(name.to_string());
+                }
+            }
+            found.extend(product.settled(head, extents)?);
         }
-        while product.place(head).ok_or_else(too_large)? {}
-        product.keep_conditions()?;
-        product.count();
-        Ok((product.number != 0.0).then_some(product))
+        Ok(found)
     }
 
-    fn multiply(&mut self, factor: &Factor, extents: &Extents) -> Result<(), Error> {
+    /// The product with all of its variables told, or `None` if it is 0 everywhere.
+    fn settled(mut self, head: &Head, extents: &Extents) -> Result<Option<Product>, Error> {
+        let span = self.span;
+        let too_large = || Error::Large { span };
+        self.eliminate(head).ok_or_else(too_large)?;
+        if !self.confine(head, extents)? {
+            return Ok(None);
+        }
+        while self.place(head).ok_or_else(too_large)? {}
+        self.keep_conditions()?;
+        self.count();
+        Ok((self.number != 0.0).then_some(self))
+    }
+
+    /// Each product times a factor.
+    fn multiplied(mut products: Vec<Product>, factor: &Factor, extents: &Extents) -> Result<Vec<Product>, Error> {
         match factor {
             Factor::Number { text, inverse, span } => {
                 let number: f64 = text.parse().unwrap_or(f64::NAN);
                 let number = if *inverse { number.recip() } else { number };
-                self.number *= number;
-                if !self.number.is_finite() {
-                    return Err(Error::Number { span: *span });
+                for product in &mut products {
+                    product.number *= number;
+                    if !product.number.is_finite() {
+                        return Err(Error::Number { span: *span });
+                    }
                 }
             }
             Factor::Comparison { condition, span, .. } => {
-                self.conditions.extend(conditions(condition, *span, &|name| Form::name(name))?);
+                let told = conditions(condition, *span, &|name| Form::name(name))?;
+                products.iter_mut().for_each(|product| product.conditions.extend(told.iter().cloned()));
             }
             Factor::Access(access) => {
                 let Access { tensor, inverse, part, span, .. } = access;
                 let (indices, inverse, span) = (access.forms(&|name| Form::name(name)), *inverse, *span);
-                let inside = match part {
-                    Part::Values => extents.at(tensor, Part::Dimensions, &indices, span)?,
-                    Part::Redundant => return Err(Error::Redundant { span, tensor: tensor.clone() }),
-                    set => extents.at(tensor, *set, &indices, span)?,
+                let set = if *part == Part::Values { Part::Dimensions } else { *part };
+                let pieces = extents.at(tensor, set, &indices, span)?;
+                let with = |product: &Product, piece: &Within| {
+                    let mut product = product.clone();
+                    product.conditions.extend(piece.conditions.iter().cloned());
+                    product.number *= piece.value;
+                    if *part == Part::Values {
+                        let indices = indices.clone();
+                        product.reads.push(Read { tensor: tensor.clone(), inverse, indices, span });
+                    }
+                    product
                 };
-                self.conditions.extend(inside);
-                if *part == Part::Values {
-                    self.reads.push(Read { tensor: tensor.clone(), inverse, indices, span });
-                }
+                let all = |product: &Product| pieces.iter().map(|piece| with(product, piece)).collect::<Vec<_>>();
+                products = products.iter().flat_map(all).collect();
             }
             // Terms have none.
             Factor::Sum(terms) => {
                 return Err(Error::TooHard { span: terms.first().map_or(Span::NONE, |term| term.span) });
             }
         }
-        Ok(())
+        Ok(products)
     }
 
     /// Replaces variables that equations tell: an index by another variable or a number, others by any form.

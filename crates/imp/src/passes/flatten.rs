@@ -18,6 +18,16 @@
 //!                                                }
 //! ```
 //!
+//! Segments of segments are one segment: of nests in nests, the positions of the inner ones are looked up at the ends of the outer one.
+//!
+//! ```text
+//! for p in i64(b) .. i64(e) {                    first = pos_2[i64(b)];
+//!   begin = pos_2[p];                            last = pos_2[i64(e)];
+//!   end = pos_2[p + 1];                   ->     for q in i64(first) .. i64(last) { x[q] = 0.0; }
+//!   for q in i64(begin) .. i64(end) { x[q] = 0.0; }
+//! }                                              b and e being the ends of a segment, b <= e
+//! ```
+//!
 //! Short segments cost more than their elements: each loop over one begins and ends by branches that processors foresee badly. So what is
 //! done to every element of a matrix, whatever its row, is done in one loop.
 //!
@@ -68,6 +78,8 @@ struct Nest {
     bounds: (ExprId, ExprId),
     /// The array of positions, and the index of a segment's beginning, in terms of `outer` and of what does not change.
     positions: (ArrayId, ExprId),
+    /// The arrays in which the ends of a segment are looked up again, one after the other.
+    further: Vec<ArrayId>,
     /// The variables of the beginning and the end of a segment.
     segment: (VarId, VarId),
     grown: Vec<Stmt>,
@@ -75,6 +87,13 @@ struct Nest {
     /// The stores of the number that is counted, behind each segment, and its variable.
     edges: Vec<Stmt>,
     counter: Option<VarId>,
+}
+
+impl Nest {
+    /// True if there is nothing but the loop in it: nothing grows, and nothing is counted.
+    fn is_plain(&self) -> bool {
+        self.grown.is_empty() && self.edges.is_empty()
+    }
 }
 
 impl Flattener<'_> {
@@ -85,7 +104,13 @@ impl Flattener<'_> {
                 *inner = self.block(std::mem::take(inner));
             }
             match self.nest(&stmt) {
-                Some(nest) => kept.push(self.flat(nest)),
+                Some(nest) if nest.is_plain() && self.is_segment(&kept, nest.bounds) => kept.extend(self.flat(nest)),
+                Some(nest) => {
+                    let (low, high) = nest.bounds;
+                    let cond = self.function.exprs.insert(Expr::Compare(CompareOp::Lt, low, high));
+                    let then = self.flat(nest);
+                    kept.push(Stmt::If { cond, then, otherwise: Block::new() });
+                }
                 None => kept.push(stmt),
             }
         }
@@ -117,15 +142,27 @@ impl Flattener<'_> {
                 _ => return None,
             }
         }
-        let [(begin_var, positions, at), (end_var, again, behind)] = *loaded.as_slice() else { return None };
+        let [(first_begin, positions, at), (first_end, again, behind), ref others @ ..] = *loaded.as_slice() else {
+            return None;
+        };
         let one = self.int(1);
         let next = self.function.exprs.insert(Expr::Binary(BinaryOp::Add, at, one));
         let is_segment = positions == again && behind == next && self.steps(&changes, *outer, at) == Some(1);
-        if !is_segment || changes.arrays[positions.index()] {
+        let (mut begin_var, mut end_var) = (first_begin, first_end);
+        let mut further = Vec::new();
+        for pair in others.chunks(2) {
+            let &[(begin, array, from), (end, again, to)] = pair else { return None };
+            if array != again || from != self.position(begin_var) || to != self.position(end_var) {
+                return None;
+            }
+            (begin_var, end_var) = (begin, end);
+            further.push(array);
+        }
+        if !is_segment || further.iter().chain([&positions]).any(|array| changes.arrays[array.index()]) {
             return None;
         }
-        let own: Vec<VarId> =
-            [*outer, begin_var, end_var].into_iter().chain(defined.iter().map(|(var, _)| *var)).collect();
+        let loads = loaded.iter().map(|(var, ..)| *var);
+        let own: Vec<VarId> = loads.chain([*outer]).chain(defined.iter().map(|(var, _)| *var)).collect();
         let counter = self.over_segment(inner, (begin_var, end_var), &own)?;
         let mut edges = Vec::new();
         for stmt in after {
@@ -146,16 +183,18 @@ impl Flattener<'_> {
         if !grown.iter().all(grows) {
             return None;
         }
-        Some(Nest {
+        let nest = Nest {
             outer: *outer,
             bounds: (*begin, *end),
             positions: (positions, at),
+            further,
             segment: (begin_var, end_var),
             grown,
             inner: inner.clone(),
             edges,
             counter,
-        })
+        };
+        (nest.further.is_empty() || nest.is_plain()).then_some(nest)
     }
 
     /// True for a loop over a segment, `own` variables of the loop around being read nowhere else in it: the variable that it counts its
@@ -236,22 +275,44 @@ impl Flattener<'_> {
         }
     }
 
-    /// One loop in the place of a nest.
-    fn flat(&mut self, nest: Nest) -> Stmt {
+    /// True if bounds are the ends of a segment, which statements before load: then the first is not behind the second.
+    fn is_segment(&mut self, before: &Block, (low, high): (ExprId, ExprId)) -> bool {
+        let one = self.int(1);
+        let loads: Vec<(VarId, ArrayId, ExprId)> = before
+            .iter()
+            .filter_map(|stmt| match *stmt {
+                Stmt::Load { var, array, index } if self.ascending.contains(&array) => Some((var, array, index)),
+                _ => None,
+            })
+            .collect();
+        loads.windows(2).any(|pair| {
+            let [(begin, array, at), (end, again, behind)] = *pair else { return false };
+            let next = self.function.exprs.insert(Expr::Binary(BinaryOp::Add, at, one));
+            array == again && behind == next && low == self.position(begin) && high == self.position(end)
+        })
+    }
+
+    /// One loop in the place of a nest, with what it needs before and behind it.
+    fn flat(&mut self, nest: Nest) -> Block {
         let (low, high) = nest.bounds;
         let (array, at) = nest.positions;
         let one = self.int(1);
-        let outermost = self.function.exprs.insert(Expr::Binary(BinaryOp::Sub, high, one));
         let from = self.with(&[(nest.outer, low)], at);
-        let last_at = self.with(&[(nest.outer, outermost)], at);
-        let behind = self.function.exprs.insert(Expr::Binary(BinaryOp::Add, last_at, one));
-        let Array { elem, .. } = self.function.arrays[array].clone();
-        let first = self.names.variable(self.function, "first", elem, false);
-        let last = self.names.variable(self.function, "last", elem, false);
+        let behind = if self.function.exprs[at] == Expr::Var(nest.outer) {
+            high
+        } else {
+            let outermost = self.function.exprs.insert(Expr::Binary(BinaryOp::Sub, high, one));
+            let last_at = self.with(&[(nest.outer, outermost)], at);
+            self.function.exprs.insert(Expr::Binary(BinaryOp::Add, last_at, one))
+        };
+        let mut then = Block::new();
+        let (mut first, mut last) = self.ends(array, (from, behind), &mut then);
+        for array in nest.further {
+            let ends = (self.position(first), self.position(last));
+            (first, last) = self.ends(array, ends, &mut then);
+        }
         let [first_value, last_value] = [first, last].map(|var| self.function.exprs.insert(Expr::Var(var)));
         let segment = [(nest.segment.0, first_value), (nest.segment.1, last_value)];
-        let mut then =
-            vec![Stmt::Load { var: first, array, index: from }, Stmt::Load { var: last, array, index: behind }];
         let before = nest.counter.filter(|_| !nest.edges.is_empty()).map(|counter| {
             let name = format!("{}_before", self.function.vars[counter].name);
             let before = self.names.variable(self.function, &name, DType::I64, false);
@@ -286,8 +347,17 @@ impl Flattener<'_> {
             }
             then.push(Stmt::For { var: nest.outer, begin: low, end: high, kind: LoopKind::Serial, body });
         }
-        let cond = self.function.exprs.insert(Expr::Compare(CompareOp::Lt, low, high));
-        Stmt::If { cond, then, otherwise: Block::new() }
+        then
+    }
+
+    /// Loads the two ends of a segment: the variables that have them.
+    fn ends(&mut self, array: ArrayId, (from, behind): (ExprId, ExprId), to: &mut Block) -> (VarId, VarId) {
+        let Array { elem, .. } = self.function.arrays[array].clone();
+        let first = self.names.variable(self.function, "first", elem, false);
+        let last = self.names.variable(self.function, "last", elem, false);
+        to.push(Stmt::Load { var: first, array, index: from });
+        to.push(Stmt::Load { var: last, array, index: behind });
+        (first, last)
     }
 
     /// A variable as a number of 64 bits.

@@ -32,6 +32,7 @@ mod leave;
 mod scalar_promote;
 mod simplify;
 
+pub use dce::remove_dead;
 pub use flatten::flatten;
 pub use leave::left_early;
 

@@ -77,12 +77,12 @@ fn each_pass_on_one_function() {
     }
 }
 
-/// `flatten.imp` holds a function and, after a line of dashes, what it is where its array `pos` ascends.
+/// `flatten.imp` holds a function and, after a line of dashes, what it is where its arrays `pos` and `inner` ascend.
 #[test]
 fn loops_over_segments_behind_each_other_are_one() {
     let (before, after) = include_str!("passes/flatten.imp").split_once("\n---\n").unwrap();
     let before = parse(before).unwrap_or_else(|error| panic!("{}", error.render(before, "flatten", false)));
-    let ascending = before.arrays.iter().filter(|(_, array)| array.name == "pos");
+    let ascending = before.arrays.iter().filter(|(_, array)| ["pos", "inner"].contains(&array.name.as_str()));
     let ascending: Vec<ArrayId> = ascending.map(|(array, _)| array).collect();
     let done = flatten(before.clone(), &ascending);
     assert_eq!(done.to_string(), after.trim_end());
@@ -95,6 +95,8 @@ fn loops_over_segments_behind_each_other_are_one() {
         ArrayData::F64(Vec::new()),
         ArrayData::U32(vec![77; 7]),
         ArrayData::F64(vec![0.5; 14]),
+        ArrayData::U32(vec![0, 1, 1, 4, 4, 5, 9, 9, 9, 10, 12, 13, 15, 16, 20]),
+        ArrayData::F64(vec![0.5; 20]),
     ];
     let functions = [before, done].map(|function| verify(function).unwrap());
     for (from, to) in [(0, 6), (1, 4), (2, 2), (5, 3), (0, 1), (5, 6)] {

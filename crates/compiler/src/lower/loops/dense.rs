@@ -3,14 +3,23 @@
 //! ```text
 //! y(i) = x(i) + 1, all dense      for i in 0 .. n { y_vals[i] = x_vals[i] + 1 }
 //!   in whole strips of 8          for i1 in 0 .. 8 { y_vals[8 i0 + i1] = x_vals[8 i0 + i1] + 1 }
+//! C(i,j) = A(i,j), both packed    for p in C2_pos[i] .. C2_pos[i + 1] { C_vals[p] = A_vals[p] }
 //! ```
+//!
+//! Where an equation leaves one coordinate at most, there is no loop. A loop over all coordinates of a run of a packed result
+//! goes over its positions, which other tensors that are packed alike have, too.
 
 use lacunar_base::Diagnostic;
+use lacunar_imp::CompareOp;
 
 use super::cases::cases;
 use super::here::Loop;
+use crate::iterate::iterators::{AccessKey, level_var, result_of};
 use crate::iterate::lattice::Point;
+use crate::levels::{At, Position};
+use crate::lower::derive::position;
 use crate::lower::scope::{Fact, InStrip, Interval, Scope};
+use crate::lower::storage::level;
 use crate::lower::{Lowerer, region};
 
 /// The loop over all coordinates of the region.
@@ -27,7 +36,15 @@ pub(super) fn enter(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(Interval, Sco
 
 /// The loop over an interval of coordinates.
 pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Result<(), Diagnostic> {
+    if l.scope.is_single(l.var) {
+        let (only, end) = interval;
+        let some = cx.b.compare(CompareOp::Lt, only, end);
+        return cx.when(some, |cx| cases(cx, l, Point::ALL, &[], &l.scope.with(Fact::Value(l.var, only))));
+    }
     let kind = l.kind(cx);
+    if let Some((result, number)) = packed_run(cx, l, interval) {
+        return over_run(cx, l, (&result, number));
+    }
     let Some(strip) = whole_strip(cx, l, interval) else {
         return cx.each(kind, cx.var_name(l.var), interval, |cx, i| {
             cases(cx, l, Point::ALL, &[], &l.scope.with(Fact::Value(l.var, i)))
@@ -38,6 +55,36 @@ pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Re
         let i = cx.b.add(strip.begin, place);
         let scope = l.scope.with(Fact::Value(l.var, i)).with(Fact::Value(strip.place, place));
         cases(cx, l, Point::ALL, &[], &scope)
+    })
+}
+
+/// The level of a packed result of which an interval is a run, if it is one.
+fn packed_run(cx: &Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Option<(AccessKey, usize)> {
+    l.scope.run(l.var).filter(|run| *run == interval)?;
+    let result = result_of(cx.kernel)?;
+    // The coordinates of the first level are not stored.
+    let var_of = |number: usize| level_var(cx.kernel, &result, number);
+    let number = (1..result.vars.len()).find(|number| var_of(*number) == l.var)?;
+    // A run is known under the levels above, and loops over levels below, if they are around, leave a part of it.
+    let bound = l.scope.bound();
+    let is_known = |other: usize| cx.kernel.provenance.is_known(var_of(other), &bound);
+    let is_whole = (0..number).all(is_known) && !(number + 1..result.vars.len()).any(is_known);
+    is_whole.then_some((result, number))
+}
+
+/// The loop over the positions of a run of a packed result.
+fn over_run(cx: &mut Lowerer<'_>, l: &Loop<'_>, (result, number): (&AccessKey, usize)) -> Result<(), Diagnostic> {
+    let parent = position(cx, result, Some(number - 1), l.scope)?.first();
+    let code = level(cx, result, number, l.scope)?;
+    let bounds = code.bounds(&mut cx.b, Position::One(parent));
+    let name = format!("p{}{}", cx.name(result.tensor), number + 1);
+    let kind = l.kind(cx);
+    cx.each(kind, &name, bounds, |cx, p| {
+        let at = At { parent, position: p, state: None };
+        let coordinate = code.coordinate(&mut cx.b, &cx.kernel.vars[l.var].name, at);
+        let mut inner = l.scope.with(Fact::Value(l.var, coordinate));
+        inner.bind(result, number, Position::One(p));
+        cases(cx, l, Point::ALL, &[], &inner)
     })
 }
 

@@ -41,10 +41,19 @@ impl Restriction for Computed {
         }
         let whole = (cx.b.int(0), cx.size(var));
         let within = scope.region(var).unwrap_or(whole);
+        let is_packed = cx.kernel.followers.as_ref().is_some_and(|followers| followers.is_packed);
+        let is_run = is_packed && scope.region(var).is_none();
         if let Some(((low, high), held)) = interval(cx, var, within, scope)? {
             let name = cx.var_name(var);
             let region = (cx.b.define(&format!("{name}_low"), low), cx.b.define(&format!("{name}_high"), high));
             scope.know(Fact::Region(var, region));
+            let conditions = cx.kernel.followers.as_ref().map(|followers| &followers.computed);
+            let is_equation = |number: &usize| conditions.is_some_and(|all| all[*number].is_equation);
+            if held.iter().any(is_equation) {
+                scope.know(Fact::Single(var));
+            } else if is_run {
+                scope.know(Fact::Run(var, region));
+            }
             held.into_iter().for_each(|number| scope.know(Fact::Computed(number)));
         }
         Ok(())
