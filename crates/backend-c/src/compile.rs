@@ -175,7 +175,10 @@ fn flags(strict: bool, options: &CcOptions) -> Vec<String> {
         flags.push("-march=native".to_string());
     }
     if options.reassociate && !strict {
-        flags.extend(["-fassociative-math", "-fno-signed-zeros"].map(String::from));
+        // With these, compilers take a power of one half for a square root, which is not that of -inf.
+        flags.extend(
+            ["-fassociative-math", "-fno-signed-zeros", "-fno-builtin-pow", "-fno-builtin-powf"].map(String::from),
+        );
     }
     flags
 }

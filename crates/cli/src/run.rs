@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use lacunar::{Backend, DynTensor, Kernel, Options, Run};
+use lacunar::{Backend, DynTensor, FormatSpec, Kernel, Options, Run};
 
 use crate::args::ProgramArgs;
 use crate::check::Verdict;
@@ -112,6 +112,12 @@ fn checked(
     }
     plain.declarations.structures.clear();
     plain.declarations.unique.clear();
+    // Results would have to be of the structures that their formats declare.
+    for (_, tensor) in kernel.program().tensors.iter().filter(|(_, tensor)| tensor.format.packing().is_some()) {
+        if inputs.iter().all(|input| input.name != tensor.name) {
+            plain.declarations.formats.insert(tensor.name.clone(), FormatSpec::Dense);
+        }
+    }
     let kernel = Kernel::compile(&program.text, &plain).map_err(Failure::Library)?;
     let wholes = inputs.iter().map(Input::completed).collect::<Result<Vec<_>, Failure>>()?;
     let given = inputs.iter().zip(&wholes);

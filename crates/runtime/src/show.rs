@@ -110,3 +110,18 @@ fn shown(value: Scalar) -> Scalar {
         value
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lacunar_formats::{DType, Format};
+
+    use crate::buffer::Buffer;
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn patterns_have_their_elements() {
+        let values = Buffer::from_vec(vec![2.0, 0.0, 0.0, -1.0]);
+        let tensor = Tensor::from_dense(vec![2, 2], values, &Format::csr()).unwrap();
+        assert_eq!(tensor.cast(DType::Pattern).unwrap().to_string(), "[[true, false], [false, true]]");
+    }
+}

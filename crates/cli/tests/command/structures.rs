@@ -97,6 +97,10 @@ fn packed_formats_store_half() {
         (json["result"]["nnz"].as_u64(), json["inputs"][0]["bytes"].as_u64()),
         (Some(7), Some(10 * 8 + 20 + 16))
     );
+    // The whole result is compared, which has no structure for all that is known of the operand then.
+    let line = "run 'C(i,j) = 2 * A(i,j)' -g A:rand -d A:4,4 -p A:lower -f 'C:packed(lower)' --check";
+    let checked = folder.succeed(line);
+    assert!(checked.contains("agrees with the dense oracle"), "{checked}");
     let route = folder.succeed("convert mesh.mtx whole.mtx -f 'packed(banded(1,1))' --explain");
     assert!(route.contains("packed(banded(1,1)) unique: compare all elements with the structure"), "{route}");
     assert_eq!(folder.succeed("info whole.mtx").lines().nth(1), folder.succeed("info mesh.mtx").lines().nth(1));
