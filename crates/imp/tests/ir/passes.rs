@@ -110,7 +110,8 @@ fn loops_over_segments_behind_each_other_are_one() {
 /// The rows of a matrix that is shifted lie under a level with one coordinate.
 #[test]
 fn loops_of_one_iteration_do_not_part_segments() {
-    let shifted = "kernel f(in pos: u32[], in a: f64[], out b: f64[], out pos_2: u32[], from: i64, to: i64, shift: i64) {
+    let shifted =
+        "kernel f(in pos: u32[], in a: f64[], out b: f64[], out pos_2: u32[], from: i64, to: i64, shift: i64) {
       var n: i64 = 0;
       for i in from .. to {
         for q in shift + i .. shift + i + 1 {
