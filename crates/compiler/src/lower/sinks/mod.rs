@@ -24,6 +24,7 @@ pub(super) mod copies;
 pub(super) mod dense;
 pub(super) mod given;
 pub(super) mod indexed;
+mod most;
 pub(super) mod piece;
 pub(super) mod placed;
 mod values;
