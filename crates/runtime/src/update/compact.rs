@@ -4,7 +4,7 @@
 //! conversion to plain levels and back: nodes are full and balanced then, as in a tensor that was packed, and free nodes are given
 //! back.
 //!
-//! A tensor that grows is compacted on the way, each time that three quarters of as many entries have been put in as there were before, if
+//! A tensor that grows is compacted on the way, each time that three quarters as many entries have been put in as there were before, if
 //! some nodes lie far from their rows by then. Room is left between rows (`nodes/gaps.rs`), in which the nodes that come next lie near them. So
 //! an entry costs about as much as the conversion of two or three besides, however many there are.
 //!
@@ -24,7 +24,8 @@ const LEAST: u64 = 1 << 13;
 const FAR: u64 = 32;
 
 impl Tensor {
-    /// Compacts a tensor that has been given so many entries since that was done last that nodes lie far from their rows. If memory is refused, it stays as it is.
+    /// Compacts a tensor that has grown so much since that was done last that nodes lie far from their rows. If memory is refused, it stays as
+    /// it is.
     pub(super) fn tidy(&mut self) {
         let has_grown = |level: &LevelStorage| {
             let (kept, words) = (level.kept(), level.nodes().map_or(0, |(_, _, words)| words.len() as u64));
