@@ -36,7 +36,7 @@ fn columns_of_skewed_rows_are_shared_by_threads() -> Result<(), Box<dyn Error>> 
     let x = Tensor::from(vec![1.0; COUNT as usize]);
     let mut expected = vec![0.0; 200];
     entries.iter().for_each(|(at, value)| expected[at[0] as usize] += value);
-    for text in ["d{bst}", "d{btree}", "d{ctree}", "d{pactree}"] {
+    for text in ["d{bst}", "d{btree}", "d{pactree}"] {
         let a = Tensor::from_entries(&[200, COUNT], &entries, format(text)?)?.into_dyn();
         assert_eq!(a.heaviest(), Some(COUNT), "{text}");
         for threads in [1, 2, 5] {

@@ -4,10 +4,9 @@
 //! conversion to plain levels and back: nodes are full and balanced then, as in a tensor that was packed, and free nodes are given
 //! back.
 //!
-//! A tensor that grows is compacted on the way. Room is left between rows then (`nodes/gaps.rs`), in which new nodes lie near their row; the
-//! next compaction comes when that is used up, so that some nodes lie elsewhere, and a quarter as many entries have been put in as there
-//! were at least. Where entries come to all rows alike, that is when there are three quarters as many; so an entry costs about as much as
-//! the conversion of two or three besides, however many there are.
+//! A tensor that grows is compacted on the way, each time that three quarters as many entries have been put in as there were before, if
+//! some nodes lie far from their rows by then. Room is left between rows (`nodes/gaps.rs`), in which the nodes that come next lie near them. So
+//! an entry costs about as much as the conversion of two or three besides, however many there are.
 //!
 //! ```text
 //! entries       16384       28672       50176       87808   ..
@@ -25,11 +24,12 @@ const LEAST: u64 = 1 << 13;
 const FAR: u64 = 32;
 
 impl Tensor {
-    /// Compacts a tensor that has been given so many entries since that was done last that nodes lie far from their rows. If memory is refused, it stays as it is.
+    /// Compacts a tensor that has grown so much since that was done last that nodes lie far from their rows. If memory is refused, it stays as
+    /// it is.
     pub(super) fn tidy(&mut self) {
         let has_grown = |level: &LevelStorage| {
             let (kept, words) = (level.kept(), level.nodes().map_or(0, |(_, _, words)| words.len() as u64));
-            kept.inserted > (kept.laid_out / 4).max(LEAST) && kept.far_words > words / FAR
+            kept.inserted > (kept.laid_out / 4 * 3).max(LEAST) && kept.far_words > words / FAR
         };
         if self.levels().last().is_some_and(has_grown) {
             // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.

@@ -234,6 +234,8 @@ impl Editor<'_> {
         let (words, slots) = (described.words(room), described.slots(room));
         let near = self.path.last().map(|visit| visit.base);
         if let Some((base, slot)) = self.take_near(near, words, slots) {
+            // Rows beside a new one are near it in the array of roots, which need not be the order of walks.
+            self.kept.far_words += if near.is_none() { words } else { 0 };
             self.clear(base, ty, room, slot.into());
             return Ok(base);
         }
