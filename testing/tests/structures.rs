@@ -150,7 +150,7 @@ fn keeps_sparse(instance: &Instance) -> Result<(), String> {
     Ok(())
 }
 
-/// A tensor of which the unique elements alone are stored is neither completed nor converted.
+/// A tensor of which the unique elements alone are stored is not completed.
 fn is_read_once(text: &str, format: &str) -> Result<(), String> {
     let order = if text.contains("k,l") { 4 } else { 3 };
     let spec: FormatSpec = format.parse().map_err(|fault| format!("{format}: {fault}"))?;
@@ -162,7 +162,7 @@ fn is_read_once(text: &str, format: &str) -> Result<(), String> {
     for step in kernel.statements() {
         let of_tensor = |tensor: &&lacunar_notation::Tensor| tensor.name == "T";
         let read = step.kernel().tensors.iter().map(|(_, tensor)| tensor).find(of_tensor);
-        let is_once = read.is_some_and(|tensor| tensor.is_unique) && step.plan().conversions.is_empty();
+        let is_once = read.is_some_and(|tensor| tensor.is_unique && !tensor.format.is_dense());
         if !is_once {
             return Err(format!("{text}: the tensor is completed\n{}", kernel.explain().join("\n")));
         }

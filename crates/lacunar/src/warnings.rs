@@ -79,7 +79,9 @@ fn of_patterns(program: &Program, explicit: &Assignment) -> Option<String> {
         {
             let is_pattern = |access: &&Access| {
                 let tensor = program.tensors.get(access.tensor);
-                tensor.is_some_and(|tensor| tensor.dtype == DType::Pattern && !tensor.role.is_computed())
+                // Variables of sums inside of sums may have got other names.
+                access.vars.iter().all(|var| program.vars.get(*var).is_some())
+                    && tensor.is_some_and(|tensor| tensor.dtype == DType::Pattern && !tensor.role.is_computed())
             };
             found = found.or(body.accesses().into_iter().find(is_pattern));
         }

@@ -189,8 +189,9 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     let Found { loops, notes, .. } = found;
     let function = b.finish();
     let ascending = ascending(kernel, &function, &interface);
-    // Nobody asks for the coordinates of some positions.
-    let function = if ascending.is_empty() { function } else { remove_dead(function) };
+    // Nobody asks for the coordinates of some positions of a packed result.
+    let is_packed = kernel.followers.as_ref().is_some_and(|followers| followers.is_packed);
+    let function = if is_packed { remove_dead(function) } else { function };
     Ok(Lowered { function: flatten(function, &ascending), interface, phase: options.phase, loops, notes })
 }
 

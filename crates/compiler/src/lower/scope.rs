@@ -283,19 +283,6 @@ impl Scope {
         })
     }
 
-    /// True if an equation leaves one value of a variable at most.
-    pub fn is_single(&self, var: VarId) -> bool {
-        self.facts().any(|fact| matches!(fact, Fact::Single(own) if *own == var))
-    }
-
-    /// The values of a variable that are the coordinates of a run of a packed result.
-    pub fn run(&self, var: VarId) -> Option<Interval> {
-        self.find(|fact| match fact {
-            Fact::Run(own, interval) if *own == var => Some(*interval),
-            _ => None,
-        })
-    }
-
     /// The positions that an iterator is confined to.
     pub fn window(&self, access: &AccessKey, level: usize) -> Option<Interval> {
         self.find(|fact| match fact {

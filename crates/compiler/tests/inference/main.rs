@@ -425,6 +425,14 @@ fn what_is_to_be_found() {
 }
 
 #[test]
+fn a_zero_is_present_in_a_pattern() {
+    let text = "C(i,j) = A(i,j) * bool(pattern(0))";
+    let case = Case::typed(DType::F64, text, &[("i", 3), ("j", 3)], |_, _| None, 1).unwrap();
+    let found = case.infer().unwrap();
+    assert_eq!(found.unique().contains(&case.params(&found), &[1, 2]), Some(true), "{found}");
+}
+
+#[test]
 fn supports_know_parameters() {
     let band = "[m, n, w] -> { [i, j] : i - w <= j <= i + w }".parse::<Set>().unwrap();
     let band = Structure::of_support(&band, &Piece::universe(3, 0)).unwrap();

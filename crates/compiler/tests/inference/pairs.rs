@@ -85,7 +85,7 @@ fn supports_of_pairs() {
             }
             for (row, first) in (0..).zip(NAMES) {
                 for (column, second) in (0..).zip(NAMES) {
-                    if !all && (row + column + days) % 3 != 0 {
+                    if !all && !(row + column + days).is_multiple_of(3) {
                         continue;
                     }
                     let label = format!("{} of {first:?} and {second:?}, {size:?}", operation.0);

@@ -36,7 +36,7 @@ pub(super) fn enter(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(Interval, Sco
 
 /// The loop over an interval of coordinates.
 pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Result<(), Diagnostic> {
-    if l.scope.is_single(l.var) {
+    if region::computed::is_single(l.var, l.scope) {
         let (only, end) = interval;
         let some = cx.b.compare(CompareOp::Lt, only, end);
         return cx.when(some, |cx| cases(cx, l, Point::ALL, &[], &l.scope.with(Fact::Value(l.var, only))));
@@ -60,7 +60,7 @@ pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Re
 
 /// The level of a packed result of which an interval is a run, if it is one.
 fn packed_run(cx: &Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Option<(AccessKey, usize)> {
-    l.scope.run(l.var).filter(|run| *run == interval)?;
+    region::computed::run(l.var, l.scope).filter(|run| *run == interval)?;
     let result = result_of(cx.kernel)?;
     // The coordinates of the first level are not stored.
     let var_of = |number: usize| level_var(cx.kernel, &result, number);

@@ -80,6 +80,19 @@ fn is_in_order(kernel: &Kernel, lattice: &Lattice) -> bool {
     lattice.iterators.iter().filter(|it| it.mode == Mode::Coiterate).all(in_order)
 }
 
+/// True if an equation leaves one value of a variable at most.
+pub(in crate::lower) fn is_single(var: VarId, scope: &Scope) -> bool {
+    scope.facts().any(|fact| matches!(fact, Fact::Single(own) if *own == var))
+}
+
+/// The values of a variable that are the coordinates of a run of a packed result.
+pub(in crate::lower) fn run(var: VarId, scope: &Scope) -> Option<Interval> {
+    scope.facts().find_map(|fact| match fact {
+        Fact::Run(own, interval) if *own == var => Some(*interval),
+        _ => None,
+    })
+}
+
 /// The condition that the current element of a packed result has a place in it, as far as loops do not make sure of it.
 ///
 /// # Errors

@@ -33,7 +33,8 @@ enum Kind {
 pub(super) fn unary(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
     let (operand, kind, keeps_zero) = match &expr.kind {
         ExprKind::Unary(function, operand) => (operand, kind(*function, operand.dtype), function.keeps_zero()),
-        ExprKind::Cast(operand) => (operand, conversion(operand.dtype, expr.dtype), true),
+        // Of a pattern, what is stored is present, a zero as well.
+        ExprKind::Cast(operand) => (operand, conversion(operand.dtype, expr.dtype), expr.dtype != DType::Pattern),
         _ => return None,
     };
     let closed = context.infer(operand)?;
