@@ -28,7 +28,7 @@ use lacunar_notation::schedule::{BoundKind, Parts};
 use lacunar_notation::{Access, Role, VarId};
 
 use super::Lowerer;
-use super::scope::{Fact, Interval, Scope};
+use super::scope::{Fact, Interval, Scope, Uncertain};
 use super::sizes::{ceil_div, constant, divides, strip_begin, strip_of};
 use super::storage::{descend, find_level, level, unbound};
 use crate::iterate::iterators::{AccessKey, level_var, result_of};
@@ -264,7 +264,8 @@ fn range_of_part(
     }
 }
 
-/// The positions of the last level that stores a coordinate, under those above that are known.
+/// The positions of the last level that stores a coordinate, under those above that are known; none where the access is absent, whose
+/// position above may lie behind the last one.
 fn range_of_positions(
     cx: &mut Lowerer<'_>,
     coordinate: VarId,
@@ -272,13 +273,34 @@ fn range_of_positions(
     scope: &mut Scope,
 ) -> Result<Interval, Diagnostic> {
     let key = AccessKey::from(access);
+    let Some(Uncertain { present, .. }) = scope.uncertain(&key) else {
+        return range_of_present(cx, coordinate, &key, scope);
+    };
+    let none = cx.b.int(0);
+    let (first, end) = (cx.b.declare("first", none), cx.b.declare("behind", none));
+    cx.when(present, |cx| {
+        let (low, high) = range_of_present(cx, coordinate, &key, &mut scope.clone())?;
+        cx.b.assign(first, low);
+        cx.b.assign(end, high);
+        Ok(())
+    })?;
+    Ok((cx.b.var(first), cx.b.var(end)))
+}
+
+/// The same where the access is present.
+fn range_of_present(
+    cx: &mut Lowerer<'_>,
+    coordinate: VarId,
+    key: &AccessKey,
+    scope: &mut Scope,
+) -> Result<Interval, Diagnostic> {
     let originals = cx.kernel.provenance.originals(coordinate);
-    let levels = pos_levels(cx.kernel, &key, &originals);
-    let parent = position(cx, &key, levels.start.checked_sub(1), scope)?;
+    let levels = pos_levels(cx.kernel, key, &originals);
+    let parent = position(cx, key, levels.start.checked_sub(1), scope)?;
     let parents = parent.range(&mut cx.b);
-    let all = descend(cx, &key, levels.start..=levels.end - 1, parents, scope)?;
+    let all = descend(cx, key, levels.start..=levels.end - 1, parents, scope)?;
     let Some((from, to)) = strip_of_coordinates(cx, coordinate, scope)? else { return Ok(all) };
-    let code = level(cx, &key, levels.start, scope)?;
+    let code = level(cx, key, levels.start, scope)?;
     // A segment may end before the next one begins.
     let is_full = cx.kernel.tensors[key.tensor].format.levels()[levels.start].properties().full;
     let (begin, end) = if is_full { all } else { code.bounds(&mut cx.b, parent) };

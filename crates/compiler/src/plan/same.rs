@@ -7,8 +7,9 @@
 //! B(i,j) = A(i,j) * D(i,j)      D: csr, B has entries where both have; D: dense, those of A
 //! ```
 //!
-//! Demands: a statement that sets the result, of which all other operands are arrays, and whose loops visit nothing but what the operand
-//! stores. It spares the assembly of another format and a conversion, where the result is of a format that loops do not append to.
+//! Demands: levels of which each coordinate has a position of its own; a statement that sets the result, of which all other operands are
+//! arrays, and whose loops visit nothing but what the operand stores. It spares the assembly of another format and a conversion, where the
+//! result is of a format that loops do not append to.
 //! Paper: Chou and Amarasinghe, *Compilation of Dynamic Sparse Tensor Algebra* (OOPSLA 2022), §4.4, copy such a tensor node by node.
 
 use lacunar_formats::{DType, Format};
@@ -50,6 +51,8 @@ fn pattern(kernel: &Kernel, lhs: &Access, op: AssignOp, rhs: &Expr) -> Option<Te
     let is_simple = op == AssignOp::Set
         && result.view.is_none()
         && result.dtype != DType::Pattern
+        // Coordinates of one value may come to several.
+        && !result.format.levels().iter().any(|level| level.properties().shared)
         && kernel.stored.sizes.is_empty()
         && rhs.reduced_vars().is_empty()
         && selected(&kernel.tensors, &assign).is_none()

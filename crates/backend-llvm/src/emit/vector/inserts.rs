@@ -130,7 +130,7 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// The address of a zero of a type.
     fn zero_in_memory(&self, ty: BasicTypeEnum<'ctx>) -> PointerValue<'ctx> {
-        let name = format!("zero_{ty}");
+        let name = format!("zero_{}", ty.print_to_string().to_string());
         let zero = self.module.get_global(&name).unwrap_or_else(|| {
             let zero = self.module.add_global(ty, None, &name);
             zero.set_initializer(&ty.const_zero());
