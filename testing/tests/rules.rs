@@ -23,7 +23,7 @@ use lacunar_testing::suite::{arguments, batches, summary};
 use libtest_mimic::Trial;
 
 /// So many random programs are tried, others each day.
-const RANDOM: u64 = 60;
+const RANDOM: u64 = 20;
 
 /// How the inputs of an instance are stored.
 #[derive(Clone, Copy, Debug)]

@@ -487,7 +487,8 @@ mod tests {
                         assert!(modes[0] > 0, "{text} of order {order}: {:?}", Packing::of(named, &arguments, &modes));
                         continue;
                     };
-                    for size in 0..5 {
+                    // Points are looked for one by one, in sets that have more parts with each dimension.
+                    for size in 0..if order < 5 { 5 } else { 3 } {
                         for first in [size, size + 1] {
                             let dims: Vec<u64> = (0..order).map(|dim| if dim == 0 { first } else { size }).collect();
                             let params: Vec<i64> = dims.iter().map(|size| *size as i64).collect();

@@ -145,7 +145,12 @@ impl Call<'_> {
         let (format, result) = (self.format(), self.step.result());
         if self.has_levels() || (self.step.phase() == Phase::Compute && !format.is_dense()) {
             let (dims, format, levels, old) = before.ok_or_else(missing_pattern)?.into_parts();
-            let values = take(Binding::Values(result), old.len() as u64)?.ok_or_else(missing_pattern)?;
+            let values = match take(Binding::Values(result), old.len() as u64)? {
+                Some(values) => values,
+                // A first phase that has no pattern to find computes nothing.
+                None if self.step.phase() == Phase::Assemble => old,
+                None => return Err(missing_pattern()),
+            };
             return Tensor::from_parts(dims, &format, levels, values).map_err(invalid);
         }
         let (levels, positions) = self.received(take)?;
