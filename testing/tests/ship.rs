@@ -276,8 +276,12 @@ impl Program {
         let declared = &step.kernel().tensors[tensor];
         let source = step.plan().conversions.iter().find(|conversion| conversion.tensor == tensor);
         let source = source.map_or(tensor, |conversion| conversion.source);
-        let given = instance.given.get(&self.kernel.program().tensors[source].name);
-        let given = given.ok_or_else(|| fault(format!("`{}` is not given", declared.name)))?;
+        // Without given values, a result had the fill value everywhere.
+        let blank = || Entries::empty(self.dims(step), declared.dtype).with_fill(declared.fill().into());
+        let given = match instance.given.get(&self.kernel.program().tensors[source].name) {
+            None if source == step.plan().result => blank(),
+            given => given.ok_or_else(|| fault(format!("`{}` is not given", declared.name)))?.clone(),
+        };
         given.packed(&declared.format).map_err(fault)
     }
 

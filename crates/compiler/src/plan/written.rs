@@ -3,6 +3,7 @@
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))     A: csc
 //!   check_relations         each relation of variables could have been made by its command
+//!   read_old_values         a result that the loops read is read as it was before
 //!   convert_operands        A_by_order: csr of A, for the loops ask for rows
 //!   finish                  forall(i, where(y(i) = t, forall(j, t += A_by_order(i,j) * x(j))))
 //!   workspaces              t is a variable
@@ -16,9 +17,9 @@ use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt, verify};
 use lacunar_notation::provenance::{Relation, Tag};
 use lacunar_notation::schedule::{Assembly, Command, CommandKind, Name, Schedule};
-use lacunar_notation::{AssignOp, Assignment, Expr, ExprKind, Program, Role, TensorId, VarId};
+use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Program, Role, TensorId, VarId};
 
-use super::convert::{read_converted, stored_as};
+use super::convert::{old_values, read_converted, rename, stored_as};
 use super::maps::without_map;
 use super::{Conversion, Plan, Request, finish, gathers, given, insert, same, storage, workspaces};
 use crate::iterate::iterators::AccessKey;
@@ -76,6 +77,7 @@ impl Written {
         let nothing = Schedule::default();
         let tags = std::mem::take(&mut self.kernel.provenance.tags);
         check_relations(&self.kernel)?;
+        self.read_old_values();
         self.assign_once();
         let without_map = self.leave_maps();
         self.gather();
@@ -114,6 +116,20 @@ impl Written {
             is_full: false,
             schedule: given.clone(),
         })
+    }
+
+    /// Makes a tensor for the result's old values, if the loops read them.
+    fn read_old_values(&mut self) {
+        let (result, mut is_read) = (self.result, false);
+        self.kernel.stmt.visit_assigns(&mut |assign| {
+            is_read |= assign.rhs.accesses().iter().any(|access| access.tensor == result);
+        });
+        if is_read {
+            let old = old_values(&mut self.kernel, result, &mut self.conversions);
+            let stmt = std::mem::take(&mut self.kernel.stmt);
+            let redirect = |access: &Access| (access.tensor == result).then_some(old);
+            self.kernel.stmt = given::map_exprs(stmt, &mut |expr| rename(expr, &redirect));
+        }
     }
 
     /// True if a result is assigned and not combined: it has one assignment, in no loop but those over its own variables.
