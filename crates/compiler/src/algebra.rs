@@ -505,7 +505,7 @@ fn where_stored(tensors: &Arena<Tensor>, condition: Expr, value: &Expr, fill: Sc
     }
 }
 
-/// Whether a condition holds for any values of some variables.
+/// True if a condition holds for any values of some variables.
 fn any(vars: Vec<VarId>, condition: Expr) -> Expr {
     match (Monoid::parse("or"), vars.is_empty()) {
         (Some(any), false) => Expr::reduce(any, vars, condition),

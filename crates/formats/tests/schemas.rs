@@ -13,7 +13,7 @@ fn format(text: &str, order: usize) -> Format {
 #[test]
 fn schemas_of_every_program_are_read_and_printed_back() {
     let names: Vec<&str> = Template::every_program().iter().map(Template::name).collect();
-    // Those of the paper, and what follows from them. Others may be there.
+    // The rules of the paper, and others that follow from them.
     let known = [
         "list",
         "blist",

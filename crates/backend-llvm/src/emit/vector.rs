@@ -58,9 +58,9 @@ const STRAIGHT: i64 = 32;
 enum Running<'ctx> {
     /// All.
     All,
-    /// Those whose counters are below the end. The first one's is.
+    /// The lanes whose counters are below the end, among them the first one.
     Below(IntValue<'ctx>),
-    /// Those that are left of so many iterations behind the first so many; there may be none.
+    /// The lanes that are left of so many iterations behind the first so many, if any are.
     Left(IntValue<'ctx>, u32),
 }
 

@@ -101,7 +101,7 @@ fn supports_of_pairs() {
     assert!(tried > 50, "only {tried} pairs are possible");
 }
 
-/// What an operation makes of two structures: its name, theirs, and the result's.
+/// The structure that an operation makes of two: its name, theirs, and the result's.
 type Stated =
     (&'static str, (&'static str, &'static [i64]), (&'static str, &'static [i64]), (&'static str, &'static [i64]));
 

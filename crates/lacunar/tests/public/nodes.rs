@@ -68,7 +68,7 @@ fn results_take_the_levels_of_operands() -> Result<(), Box<dyn Error>> {
         for at in (0..5).flat_map(|i| (0..97).map(move |j| [i, j])) {
             assert_eq!(b.get_stored(&at), a.get_stored(&at).map(|value| 2.0 * value), "{text}, {at:?}");
         }
-        // What is taken can be changed by itself.
+        // The result can be changed by itself.
         b.insert(&[4, 96], 7.0)?;
         b.validate()?;
         assert_eq!(b.get(&[4, 96]), Some(7.0));

@@ -29,7 +29,7 @@ pub(super) fn most_appended(cx: &mut Lowerer<'_>, append: &Append, scope: &Scope
     most_assigned(cx, append, append.access.tensor, &vars, scope)
 }
 
-/// How many combinations of `vars` a tensor can be given values at.
+/// The number of combinations of `vars` that a tensor can be given values at.
 fn most_assigned(
     cx: &mut Lowerer<'_>,
     append: &Append,
