@@ -295,7 +295,7 @@ fn finished(program: &Program, step: &Step, sizes: &[u64], result: Tensor) -> Re
     let dtype = program.tensors[plan.result].dtype;
     let result = match &plan.convert_result {
         Some(_) if mapped => result.convert(&wanted.stored())?,
-        // What is known of the operands tells that it has the structure, but for numbers that were rounded.
+        // The result has the structure, which follows from the operands, but for numbers that were rounded.
         Some(_) if wanted.packing().is_some() => result.keep_packed(wanted)?,
         Some(_) => result.convert(wanted)?,
         None => result,

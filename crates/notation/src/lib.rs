@@ -28,7 +28,7 @@ pub use index::{
 };
 pub use indicator::{Equation, Indicator};
 pub use inequality::Inequality;
-/// What is known of a tensor's elements before any is given: of formats too, which store unique elements alone.
+/// Facts about a tensor's elements that hold before any is given; formats that store unique elements alone have them, too.
 pub use lacunar_formats::structure;
 pub use lacunar_formats::structure::Structure;
 pub use monoid::Monoid;

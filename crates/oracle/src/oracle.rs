@@ -688,7 +688,7 @@ impl<'a> Run<'a> {
         // An engine visits every coordinate that such an index comes to.
         self.loosened |= !fill.is_zero() && indices.iter().any(|index| index.variable().is_none());
         let Some((value, scale)) = found else {
-            // What follows from other elements of a packed tensor is read from storage for all elements.
+            // The storage of a packed tensor gives all elements, also those that follow from others.
             self.filled_up |= (format.map().is_some() && format.is_padded()) || format.packing().is_some();
             return Value::Absent(fill);
         };

@@ -156,7 +156,7 @@ pub(super) struct New {
     pub ty: usize,
     /// The room of its arrays without a bound.
     pub room: u32,
-    /// How many words and positions it takes.
+    /// The words and the positions that it takes.
     pub words: u64,
     pub slots: u64,
 }

@@ -41,7 +41,7 @@ impl Shapes {
         fitting.map(move |number| Choice { number: *number, height })
     }
 
-    /// How many nodes follow one another until one takes an element, where the first is of this type.
+    /// The number of nodes that hand on all elements before one takes some, where the first is of this type.
     fn hands_on(&self, choice: Choice, count: u64) -> usize {
         let mut seen = vec![choice.number];
         let mut targets: Vec<Target> = self.handed_to(choice, count).into_iter().collect();

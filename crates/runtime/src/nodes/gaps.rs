@@ -56,7 +56,7 @@ impl Gaps {
         Gaps(gaps)
     }
 
-    /// So many words and positions near a word: the first of both. None if no room near it has as many.
+    /// Takes so many words and positions near a word, and gives the first of both; `None` if no room near it has as many.
     pub fn take(&mut self, near: u32, words: u64, slots: u64) -> Option<(u32, u32)> {
         let nearest = (u64::from(near) / (STRETCH + ROOM)) as usize;
         for number in [nearest, nearest + 1, nearest.wrapping_sub(1)] {
@@ -100,7 +100,7 @@ mod tests {
                 assert!(all.windows(2).all(|pair| pair[0].1 == pair[1].0), "{lengths:?} {all:?}");
                 assert_eq!(all.last().map_or(of, |last| last.1), of + edges[lengths.len()], "{lengths:?}");
             }
-            // What is taken is not taken again.
+            // No word is taken twice.
             let mut taken = Vec::new();
             let far = words.last().copied().unwrap_or(0) as u32;
             for near in (0..far).step_by(64).chain(0..far) {

@@ -251,7 +251,7 @@ impl Editor<'_> {
         Ok(base)
     }
 
-    /// So many words and positions in the room that is nearest to a node, or else to the first one of a row beside this one.
+    /// Takes so many words and positions in the room that is nearest to a node, or else to the first one of a row beside this one.
     pub fn take_near(&mut self, near: Option<u32>, words: u64, slots: u64) -> Option<(u32, u32)> {
         let beside = || {
             let (row, roots) = (self.parent as usize, self.root.as_slice::<u32>()?);
