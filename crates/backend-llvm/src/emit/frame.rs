@@ -44,6 +44,8 @@ pub(super) struct Frame<'ctx> {
     pub(super) breaks: Vec<BasicBlock<'ctx>>,
     /// True if it is the body of a parallel loop.
     pub(super) parallel: bool,
+    /// The arrays that other iterations of the parallel loop work on at the same time.
+    pub(super) shared: Vec<ArrayId>,
     /// True if it may store past the caches.
     pub(super) streams: bool,
 }
@@ -79,6 +81,7 @@ impl<'ctx> Frame<'ctx> {
             locals: Vec::new(),
             breaks: Vec::new(),
             parallel: false,
+            shared: Vec::new(),
             streams: false,
         })
     }

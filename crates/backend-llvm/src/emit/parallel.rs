@@ -130,6 +130,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let frame = Frame::new(self.context, &self.builder, function, self.source)?;
         let outer = std::mem::replace(&mut self.frame, frame);
         self.frame.parallel = true;
+        self.frame.shared = uses.arrays.iter().copied().filter(|array| !own.contains(array)).collect();
 
         self.load_context(captured)?;
         let iteration = function.get_nth_param(1).map(BasicValueEnum::into_int_value);

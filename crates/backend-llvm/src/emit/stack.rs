@@ -5,7 +5,9 @@
 //! for k in 0 .. 32 { acc[k] = 0; }
 //! ```
 
-use lacunar_imp::{Arg, ArrayRole, Block, Callee, Expr, ExprId, Function, Stmt};
+use lacunar_imp::{Arg, ArrayId, ArrayRole, Block, Callee, Expr, ExprId, Function, Stmt};
+
+use super::Emitter;
 
 /// The most bytes of one array, and of all arrays of a function.
 const LARGEST: u64 = 4 << 10;
@@ -27,6 +29,14 @@ pub(super) fn small_arrays(function: &Function) -> Vec<Option<u32>> {
         u32::try_from(len).ok()
     };
     sizes.into_iter().zip(function.arrays.iter()).map(fits).collect()
+}
+
+impl Emitter<'_, '_> {
+    /// The number of elements of an array that lives on the stack and that nobody else works on at the same time. Elements of
+    /// it may be stored again as they are.
+    pub(super) fn tile(&self, array: ArrayId) -> Option<u32> {
+        self.stack[array.index()].filter(|_| !self.frame.shared.contains(&array))
+    }
 }
 
 /// The knowledge of an array's size.

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! On entry: the function is not strict, since sums are formed in another order. A tile is an array on the stack (see
-//! `stack.rs`), which becomes registers.
+//! `stack.rs`), which becomes registers. All of a tile is added to, also the elements that the loop leaves alone; so it is the
+//! thread's own, and not an array that other iterations of a parallel loop add to at the same time.
 
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValue, BasicValueEnum, IntValue};
@@ -101,7 +102,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 if !tiles.contains(&array) {
                     tiles.push(array);
                 }
-                self.stack[array.index()].is_some() && elem.is_real()
+                self.tile(array).is_some() && elem.is_real()
             }
             Stmt::For { begin, end, kind: LoopKind::Vector(_), ref body, .. } => {
                 constant(begin) && constant(end) && self.only_sums(body, tiles)

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{Runtime, run_with, set_budget, set_pattern};
-use lacunar_backend_llvm::{CompileOptions, compile};
+use lacunar_backend_llvm::{CompileOptions, compile, llvm_ir};
 use lacunar_imp::{ArrayData, Function, Memory, Status, Verified, interpret, parse, verify};
 use lacunar_runtime::pool;
 
@@ -215,4 +215,31 @@ fn large_fills_take_all_threads() {
             check(&text, vec![ArrayData::empty(dtype)], &[n]);
         }
     }
+}
+
+#[test]
+fn arrays_that_iterations_share_are_no_tiles() {
+    // A tile that is summed in copies is stored whole, so that it would overwrite what other iterations add to their elements.
+    let tiles = |kind: &str| {
+        let text = format!(
+            "kernel sums(in parts: f64[], out y: f64[], n: i64) {{
+              local w: f64[];
+              alloc w[32] = 0;
+              for piece in 0 .. 2{kind} {{
+                for c in 0 .. n {{
+                  for p in 0 .. 16 vector {{
+                    let part: f64 = parts[c * 32 + piece * 16 + p];
+                    w[piece * 16 + p] += part;
+                  }}
+                }}
+              }}
+              for q in 0 .. 32 {{ let s: f64 = w[q]; y[q] = s; }}
+            }}"
+        );
+        let numbers = (0..32 * 40).map(|k| f64::from(k % 13)).collect();
+        check(&text, vec![ArrayData::F64(numbers), ArrayData::F64(vec![0.0; 32])], &[40]);
+        llvm_ir(&function(&text), &CompileOptions::default()).unwrap().matches("alloca [32 x double]").count()
+    };
+    assert_eq!(tiles(" parallel"), 1);
+    assert!(tiles("") > 1, "the loop itself is summed in copies");
 }

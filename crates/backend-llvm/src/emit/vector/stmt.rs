@@ -149,7 +149,7 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// True if an array on the stack has an element for every lane, also for lanes that a branch leaves out.
     fn holds_all_lanes(&self, state: &VectorLoop<'ctx, '_>, array: ArrayId, index: ExprId) -> bool {
-        let Some(len) = self.stack[array.index()].map(i64::from) else { return false };
+        let Some(len) = self.tile(array).map(i64::from) else { return false };
         let first = state.counter.get_sign_extended_constant();
         let direct = matches!(self.source.exprs[index], Expr::Var(var) if var == state.known.counter);
         let within = first.is_some_and(|first| first >= 0 && first + i64::from(state.width) <= len);
