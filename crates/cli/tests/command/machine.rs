@@ -73,3 +73,25 @@ fn a_machine_is_printed_and_read_back() {
     }
     assert!(folder.run("info").code == 2 && folder.run("info a.mtx --machine zen4").code == 2);
 }
+
+#[test]
+fn a_schedule_is_good_on_machines_whose_cheapest_loops_differ() {
+    let folder = Folder::new();
+    let fast = folder.succeed("info --machine zen5");
+    let slow: Vec<&str> =
+        fast.lines().map(|line| if line.starts_with("from_beyond") { "from_beyond = 4.0" } else { line }).collect();
+    folder.write("slow.toml", &slow.join("\n"));
+    let compile = |options: &str| {
+        folder.succeed(&format!(
+            "compile 'D(i,k) = A(i,j) * B(j,k) + E(i,k)' -f A:csr -d A:4,5 -d B:5,3 -d E:4,3 --explain {options}"
+        ))
+    };
+    let order = |options: &str| {
+        let explained = compile(options);
+        let line = explained.lines().find(|line| line.contains("loop order")).unwrap_or_default();
+        line.trim().chars().take_while(|char| *char != '(').collect::<String>()
+    };
+    assert_ne!(order("--machine zen5"), order("--machine slow.toml"));
+    let precompute = "-s 'precompute(A(i,j) * B(j,k), k, k)'";
+    assert_eq!(order(&format!("--machine zen5 {precompute}")), order(&format!("--machine slow.toml {precompute}")));
+}

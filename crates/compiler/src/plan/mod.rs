@@ -46,7 +46,7 @@ use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::index::read_by;
 use lacunar_notation::schedule::{CommandKind, Schedule};
-use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Program, Role, Tensor, TensorId};
+use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Program, Role, Tensor, TensorId, VarId};
 
 use self::draft::draft;
 use crate::algebra::with_pruned_mask;
@@ -190,7 +190,7 @@ impl<'a> Source<'a> {
             plan.notes.push(why.to_string());
             return Ok(plan);
         }
-        let plan = draft(self, request)?;
+        let plan = self.drafted(request)?;
         if let (Search::Cost, None, None) = (request.search, request.schedule, self.rewritten)
             && let Some((kernel, lhs, rhs)) = flat(self, request.strict)
             && let Some(schedule) = rows::schedule(&kernel, &lhs, &rhs, &plan.schedule, request)
@@ -202,6 +202,35 @@ impl<'a> Source<'a> {
             return Ok(in_rows);
         }
         Ok(plan)
+    }
+
+    /// A draft with the loops in the cheapest order; where an expression that a schedule precomputes stands outside of the loop that it
+    /// names, in the cheapest order in which it stands inside, unless the schedule says the order. So a schedule that fits the cheapest
+    /// order on one machine is not refused on another.
+    fn drafted(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {
+        /// What is precomputed does not fit the loops.
+        const NOT_AROUND: &str = "E1212";
+        /// The most orders that are tried.
+        const ORDERS: usize = 24;
+        let (refusal, schedule) = match (draft(self, request), request.schedule) {
+            (Err(refusal), Some(schedule)) if request.search == Search::Cost && refusal.code == NOT_AROUND => {
+                (refusal, schedule)
+            }
+            (outcome, _) => return outcome,
+        };
+        let Some((kernel, lhs, rhs)) = flat(self, request.strict) else { return Err(refusal) };
+        if schedule.commands.iter().any(|command| matches!(command.kind, CommandKind::Reorder(_))) {
+            return Err(refusal);
+        }
+        let estimate = |order: &[VarId]| cost::cost(&kernel, &lhs, &rhs, order, request.memory);
+        let natural = order::natural_order(&kernel, &lhs, &rhs);
+        let (orders, _) = order::ranked(&natural, &order::Ties::of(&kernel, &rhs), estimate);
+        let tried = orders.iter().take(ORDERS).find_map(|(_, order)| {
+            let first = given::order_command(&kernel, order)?;
+            let commands = [first].into_iter().chain(schedule.commands.iter().cloned()).collect();
+            draft(self, &Request { schedule: Some(&Schedule { commands }), ..*request }).ok()
+        });
+        tried.ok_or(refusal)
     }
 }
 
