@@ -303,11 +303,13 @@ mod kept {
         surplus.into_iter().for_each(|kept| unsafe { discard(kept.block) });
     }
 
-    /// The smallest kept block that holds `bytes`, if it is not more than `times` as large.
+    /// The smallest kept block that holds `bytes`, if it is not more than `times` as large; of several, the one that was released last,
+    /// which caches may still hold.
     pub(super) fn reuse(bytes: usize, times: usize) -> Option<NonNull<u8>> {
         let mut list = LIST.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |kept: &Kept| kept.capacity >= bytes && kept.capacity / times <= bytes;
-        let best = list.iter().enumerate().filter(|(_, kept)| fits(kept)).min_by_key(|(_, kept)| kept.capacity);
+        let fitting = list.iter().enumerate().rev().filter(|(_, kept)| fits(kept));
+        let best = fitting.min_by_key(|(_, kept)| kept.capacity);
         let (index, _) = best?;
         let Kept { block, capacity, .. } = list.remove(index);
         // SAFETY: the block came from this module, and is nobody else's now.
