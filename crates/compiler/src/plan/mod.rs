@@ -52,6 +52,7 @@ use self::draft::draft;
 use crate::algebra::with_pruned_mask;
 use crate::concretize::flatten;
 use crate::reduction::{make_explicit, with_patterns_of_terms};
+use crate::schedule::stands_outside;
 
 /// The kernel, the conversions and the notes for one statement.
 #[derive(Clone, Debug)]
@@ -208,12 +209,10 @@ impl<'a> Source<'a> {
     /// names, in the cheapest order in which it stands inside, unless the schedule says the order. So a schedule that fits the cheapest
     /// order on one machine is not refused on another.
     fn drafted(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {
-        /// What is precomputed does not fit the loops.
-        const NOT_AROUND: &str = "E1212";
         /// The most orders that are tried.
         const ORDERS: usize = 24;
         let (refusal, schedule) = match (draft(self, request), request.schedule) {
-            (Err(refusal), Some(schedule)) if request.search == Search::Cost && refusal.code == NOT_AROUND => {
+            (Err(refusal), Some(schedule)) if request.search == Search::Cost && stands_outside(&refusal) => {
                 (refusal, schedule)
             }
             (outcome, _) => return outcome,

@@ -31,6 +31,7 @@ mod unroll;
 
 pub use forward::Forward;
 pub(crate) use parallelize::check_shared;
+pub(crate) use precompute::stands_outside;
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::concrete::{Kernel, verify};

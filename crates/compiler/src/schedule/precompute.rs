@@ -31,6 +31,14 @@ use super::part::{Found, find, is_factor, rename, replace, substitute};
 use super::reorder::check_positions;
 use super::{Forward, Transformed, leaf, refuse};
 
+/// The label of a loop that is not around the expression.
+const NOT_AROUND: &str = "not around";
+
+/// True if a schedule is refused as a loop that it names is not around the expression, which depends on the order of the loops.
+pub fn stands_outside(refusal: &Diagnostic) -> bool {
+    refusal.labels.iter().any(|label| label.message == NOT_AROUND)
+}
+
 pub(super) fn precompute(
     kernel: &Kernel,
     expr: &Expr,
@@ -48,7 +56,7 @@ pub(super) fn precompute(
     };
     if let Some((name, _)) = vars.iter().zip(&leaves).find(|(_, var)| !found.loops.contains(var)) {
         let message = format!("the loop over `{name}` is not around the expression");
-        return Err(refuse("E1212", name.span, message, "not around"));
+        return Err(refuse("E1212", name.span, message, NOT_AROUND));
     }
     let Some((rest, part)) = replace(&found.assign.rhs, expr, &Expr::zero(expr.dtype)) else {
         return Err(Diagnostic::internal("the expression to precompute is lost"));
