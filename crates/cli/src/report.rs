@@ -12,7 +12,7 @@ use crate::inputs::{Input, LoadTimes, sizes_text};
 use crate::measure::{Sum, first_entries, min, ms, number, sum_and_norm};
 use crate::request::Request;
 use lacunar_base::amounts::bytes_text;
-use lacunar_notation::Role;
+use lacunar_notation::{Action, Role};
 
 /// How many entries of a result are shown.
 const SHOWN: usize = 8;
@@ -182,16 +182,16 @@ impl Outcome<'_> {
         if self.converts.iter().any(|&ms| ms > 0.001) {
             rows.push(row("convert", median(self.converts), "operands or results, as the plan demands".to_string()));
         }
-        let (flops, bytes) = (self.flops, self.bytes_touched() as f64);
-        let rates = format!(
-            "{} GFLOP/s, {} GB/s",
-            number(per_second(flops, self.times)),
-            number(per_second(bytes, self.times))
-        );
-        let note = match self.times.len() {
-            1 => rates,
-            runs => format!("median of {runs}, min {} ms; {rates}", number(min(self.times))),
-        };
+        let runs = self.times.len();
+        let median_of = (runs > 1).then(|| format!("median of {runs}, min {} ms", number(min(self.times))));
+        // In loops, and of tensors that actions change, nobody knows the work before it is done.
+        let is_known = self.kernel.program().body.iter().all(|action| matches!(action, Action::Assign(_)));
+        let rates = is_known.then(|| {
+            let (flops, bytes) = (self.flops, self.bytes_touched() as f64);
+            let [flops, bytes] = [flops, bytes].map(|amount| number(per_second(amount, self.times)));
+            format!("{flops} GFLOP/s, {bytes} GB/s")
+        });
+        let note = median_of.into_iter().chain(rates).collect::<Vec<_>>().join("; ");
         rows.push(row("kernel", median(self.times), note));
         rows
     }
@@ -212,8 +212,14 @@ pub fn before(kernel: &Kernel, inputs: &[Input]) -> String {
         rows.push(row);
     }
     section(&mut text, "inputs", &rows);
-    let notes = kernel.explain().into_iter().filter(|note| note.starts_with("loop order"));
-    section(&mut text, "plan", &notes.map(|note| vec![note]).collect::<Vec<_>>());
+    let mut plans = Vec::new();
+    let is_alone = kernel.statements().nth(1).is_none();
+    for step in kernel.statements() {
+        let result = (!is_alone).then(|| step.kernel().tensors[step.result()].name.clone());
+        let orders = step.plan().notes.iter().filter(|note| note.starts_with("loop order"));
+        plans.extend(orders.map(|note| result.iter().chain([note]).cloned().collect::<Vec<_>>()));
+    }
+    section(&mut text, "plan", &plans);
     text
 }
 

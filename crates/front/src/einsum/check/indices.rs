@@ -18,7 +18,7 @@
 
 mod borders;
 mod bracketed;
-mod extents;
+pub(super) mod extents;
 mod replaced;
 
 use indexmap::{IndexMap, IndexSet};

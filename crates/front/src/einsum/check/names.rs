@@ -20,6 +20,7 @@ use super::super::action::ActionKind;
 use super::super::ast::{Ast, Callee, Expr, ExprKind, Name, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{AccessMistake, ActionMistake, Error, NameMistake, StatementMistake};
+use super::indices::extents::SIZE;
 use super::indices::{Indicators, Made, Relation};
 use super::values;
 use crate::structure::StructureSpec;
@@ -296,13 +297,14 @@ impl<'a> Resolver<'a> {
             }
             let name = name.clone();
             reads_itself |= name == target.text;
-            self.read(&name, span);
+            self.read(&name, span, Some(target));
         }
         reads_itself
     }
 
-    /// Asks that a tensor has a value where it is read: an earlier action assigns it, or it is given.
-    fn read(&mut self, name: &str, span: Span) {
+    /// Asks that a tensor has a value where it is read: an earlier action assigns it, or it is given. `target` is the tensor that the
+    /// statement assigns to, if a statement reads it.
+    fn read(&mut self, name: &str, span: Span, target: Option<&Name>) {
         if self.assigned.contains_key(name) {
             return;
         }
@@ -314,7 +316,11 @@ impl<'a> Resolver<'a> {
         if !self.undeclared.insert(name.to_string()) {
             return;
         }
-        let hint = if self.targets.contains(name) {
+        let hint = if target.is_some_and(|target| target.text == name) {
+            Some("a statement reads old values, not those that it computes: give it one before".to_string())
+        } else if name == SIZE {
+            Some("`size(A, 0)` stands in indices alone".to_string())
+        } else if self.targets.contains(name) {
             Some(match self.is_sequence {
                 true => "move the statement that assigns it before this one".to_string(),
                 false => format!("give it a value before: assign it, `read {name} \"file\"`, or use `-i` or `-g`"),

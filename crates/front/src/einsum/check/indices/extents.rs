@@ -11,7 +11,7 @@ use crate::einsum::declarations::Declarations;
 use crate::einsum::error::{AccessMistake, Error, SizeMistake};
 
 /// The word.
-pub(super) const SIZE: &str = "size";
+pub(in crate::einsum::check) const SIZE: &str = "size";
 
 /// An index with a number in the place of each size of a dimension: any, if nothing is to be known of sizes.
 ///

@@ -40,10 +40,10 @@ impl<'a> Resolver<'a> {
             ActionKind::Assign(statement) => self.statement(&ast.statements[*statement]),
             ActionKind::Swap(a, b) => {
                 for name in [a, b] {
-                    self.read(&name.text, name.span);
+                    self.read(&name.text, name.span, None);
                 }
             }
-            ActionKind::Print(name) | ActionKind::Write(name, _) => self.read(&name.text, name.span),
+            ActionKind::Print(name) | ActionKind::Write(name, _) => self.read(&name.text, name.span, None),
             ActionKind::Fill(name, value) => {
                 self.scalar(value);
                 self.assigned.entry(name.text.clone()).or_insert(name.span);
@@ -62,7 +62,7 @@ impl<'a> Resolver<'a> {
                 self.assigned.entry(tensor.text.clone()).or_insert(tensor.span);
             }
             ActionKind::Snapshot(name, of) => {
-                self.read(&of.text, of.span);
+                self.read(&of.text, of.span, None);
                 self.assigned.entry(name.text.clone()).or_insert(name.span);
             }
             ActionKind::Clock(name) => {
@@ -120,14 +120,14 @@ impl<'a> Resolver<'a> {
     fn scalar(&mut self, expr: &'a Expr) {
         if let Some((name, span)) = counted(expr) {
             self.counted.push((name, span));
-            return self.read(name, span);
+            return self.read(name, span, None);
         }
         match &expr.kind {
             ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) => {}
             ExprKind::List { .. } => self.errors.push(ActionMistake::NotANumber { span: expr.span }.into()),
             ExprKind::Name(text) => {
                 self.access(&Name { text: text.clone(), span: expr.span }, &[], expr.span);
-                self.read(text, expr.span);
+                self.read(text, expr.span, None);
             }
             ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => self.scalar(operand),
             ExprKind::Binary(_, left, right) => {
