@@ -69,11 +69,11 @@ impl Tensor {
     fn own(&mut self, level: usize) -> Result<(), AllocError> {
         let (_, _, levels, values) = self.parts_mut();
         let below = &mut levels[level..];
-        let Some((own, below)) = below.split_first_mut() else { return values.make_owned() };
-        own.make_owned()?;
+        let Some((own, below)) = below.split_first_mut() else { return values.make_changeable() };
+        own.make_changeable()?;
         match below.iter_mut().find(|level| level.kind() != LevelKind::DENSE) {
-            Some(next) => next.make_owned(),
-            None => values.make_owned(),
+            Some(next) => next.make_changeable(),
+            None => values.make_changeable(),
         }
     }
 }
@@ -103,7 +103,7 @@ fn payload_of<'a>(below: &'a mut [LevelStorage], values: &'a mut Buffer, fill: S
 
 /// Puts a value in the place of another of its type, which it gives.
 fn exchange<T: Element>(values: &mut Buffer, at: u64, value: T) -> Result<Option<T>, StorageError> {
-    values.make_owned()?;
+    values.make_changeable()?;
     let place = values.as_mut_slice::<T>().and_then(|values| values.get_mut(usize::try_from(at).ok()?));
     Ok(place.map(|place| std::mem::replace(place, value)))
 }

@@ -96,7 +96,7 @@ impl Tensor {
             parents = positions;
         }
         let values = self.parts_mut().3;
-        values.make_owned()?;
+        values.make_changeable()?;
         for (((number, change), position), is_new) in numbers.iter().zip(all).zip(parents).zip(is_new) {
             done.push((*number, apply(values, position, *change).filter(|_| !is_new)));
         }
