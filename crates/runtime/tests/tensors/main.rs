@@ -19,4 +19,5 @@ mod storage_packed;
 mod storage_roundtrip;
 mod storage_spread;
 mod storage_walk;
+mod snapshots;
 mod updates;
