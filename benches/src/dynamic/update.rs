@@ -80,12 +80,7 @@ pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize)
 
 /// Puts the entries from the half on into a tensor, and takes them out again, with a snapshot before each batch or none; the milliseconds of
 /// both.
-fn changes(
-    input: &Input,
-    half: usize,
-    (size, keeps): (usize, bool),
-    tensor: &mut DynTensor,
-) -> Result<[f64; 2]> {
+fn changes(input: &Input, half: usize, (size, keeps): (usize, bool), tensor: &mut DynTensor) -> Result<[f64; 2]> {
     let entries = || input.coordinates[half..].iter().zip(&input.values[half..]);
     let mut times = [0.0; 2];
     if size == 1 {

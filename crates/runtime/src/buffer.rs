@@ -320,19 +320,19 @@ impl Buffer {
         Ok(())
     }
 
-    /// The same; of memory that was shared with another buffer, only the pages are copied that are written to from now on. For
-    /// changes of a part of the elements.
+    /// The same for changes of so many elements: where these are few, of memory that was shared with another buffer only the pages are copied
+    /// that are written to from now on.
     ///
     /// # Errors
     /// The system refused the memory; the buffer is as it was.
-    pub(crate) fn make_changeable(&mut self) -> Result<(), AllocError> {
+    pub(crate) fn make_changeable(&mut self, changes: usize) -> Result<(), AllocError> {
         if let Owner::Shared(owner) = &self.owner
             && let Some(whole) = owner.downcast_ref::<Buffer>().filter(|whole| whole.data == self.data)
             && Arc::strong_count(owner) > 1
         {
             let version = match &whole.owner {
-                Owner::Pages(pages) => pages.version(self.as_bytes().len()),
-                _ => Pages::copy_of(self.as_bytes()),
+                Owner::Pages(pages) => pages.version(self.as_bytes().len(), changes),
+                _ => Pages::copy_of(self.as_bytes(), changes),
             };
             if let Some(pages) = version {
                 self.set_pages(pages);
@@ -382,7 +382,7 @@ impl Buffer {
         match &self.owner {
             Owner::Block => true,
             // A version may have been made of it meanwhile that would see what is written.
-            Owner::Pages(pages) if !pages.is_own() => match pages.version(self.as_bytes().len()) {
+            Owner::Pages(pages) if !pages.is_own() => match pages.version(self.as_bytes().len(), 1) {
                 Some(version) => {
                     self.set_pages(version);
                     true

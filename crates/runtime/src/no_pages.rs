@@ -1,7 +1,7 @@
 //! Versions that share pages, where the system has none: no array has any ([`pages`](https://docs.rs/lacunar-runtime) are Linux's).
 //!
 //! ```text
-//! Pages::copy_of(bytes)    None, so that arrays are copied
+//! Pages::copy_of(bytes, 1)  None, so that arrays are copied
 //! ```
 
 use std::ptr::NonNull;
@@ -12,12 +12,12 @@ pub(crate) enum Pages {}
 
 impl Pages {
     /// Nothing.
-    pub fn copy_of(_: &[u8]) -> Option<Pages> {
+    pub fn copy_of(_: &[u8], _: usize) -> Option<Pages> {
         None
     }
 
     /// Another version.
-    pub fn version(&self, _: usize) -> Option<Pages> {
+    pub fn version(&self, _: usize, _: usize) -> Option<Pages> {
         match *self {}
     }
 

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! So a version costs the pages that were changed since the one before, and a call for each stretch of the file that it consists of. Where
-//! these are too many, a version is a copy of all, in a file of its own. The paper on a file system of this kind is Rosenblum and
+//! these are too many, a copy of all costs less, and there is no version. The paper on a file system of this kind is Rosenblum and
 //! Ousterhout, The Design and Implementation of a Log-Structured File System, 1992.
 //!
 //! On entry: arrays of at least [`LEAST`] bytes. On exit: memory of the same content; pages that no version has are given back when the last
@@ -31,8 +31,10 @@ use system::Span;
 const LEAST: usize = 256 << 10;
 /// Pages between two that were changed are appended with them, up to so many: each stretch costs about as much as a copy of so many.
 const BETWEEN: usize = 4;
-/// A version that would append more than this part of its pages is a copy.
-const PART: usize = 4;
+/// The cost of a stretch of a version, which is mapped and unmapped, in pages that a copy of all would have.
+const STRETCH: usize = 20;
+/// The same of a page that is appended, or copied by the system when it is written to.
+const PAGE: usize = 8;
 /// A version of more stretches is a copy, as a process has about 65,000 of them.
 const STRETCHES: usize = 2048;
 /// A version has so many times the addresses that it needs, to grow in place.
@@ -50,13 +52,13 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// A first version with a copy of some bytes; `None` if these are few, or the system does not do what is needed.
-    pub fn copy_of(bytes: &[u8]) -> Option<Pages> {
-        (bytes.len() >= LEAST && system::tells_changes()).then(|| Pages::fresh(bytes)).flatten()
-    }
-
-    fn fresh(bytes: &[u8]) -> Option<Pages> {
+    /// A first version with a copy of some bytes, in which so many places are about to be written to; `None` if the bytes are few and the
+    /// places many, so that a version will not be worth it, or the system does not do what is needed.
+    pub fn copy_of(bytes: &[u8], changes: usize) -> Option<Pages> {
         let pages = bytes.len().div_ceil(system::page());
+        if bytes.len() < LEAST || !is_cheap(1 + changes, changes, pages) || !system::tells_changes() {
+            return None;
+        }
         let file = system::file()?;
         file.write_all_at(bytes, 0).ok()?;
         let store = Arc::new(Store::new(file, pages)?);
@@ -80,8 +82,9 @@ impl Pages {
         Some(Pages { span, capacity, clean, store: Arc::clone(store) })
     }
 
-    /// Another version, with the first `used` bytes of this one. Nobody writes to this one meanwhile, as it is borrowed.
-    pub fn version(&self, used: usize) -> Option<Pages> {
+    /// Another version, with the first `used` bytes of this one, in which so many places are about to be written to; `None` if a copy costs less.
+    /// Nobody writes to this one meanwhile, as it is borrowed.
+    pub fn version(&self, used: usize, changes: usize) -> Option<Pages> {
         let (page, own) = (system::page(), self.span.base().as_ptr() as usize);
         let mut state = self.store.lock();
         let (extents, is_private) = state.of(own)?;
@@ -92,15 +95,17 @@ impl Pages {
         };
         let count: usize = changed.iter().map(ExactSizeIterator::len).sum();
         let extents = store::overlaid(extents, &changed, state.end());
-        if count > pages / PART || extents.len() > STRETCHES || state.end() + count > 2 * pages {
-            drop(state);
-            return Pages::fresh(self.span.bytes(0..used));
+        if !is_cheap(extents.len(), count + changes, pages) || state.end() + count > 2 * pages {
+            return None;
         }
         let first = state.extend(&self.store, count)?;
         let mut at = first;
         for run in changed {
             let len = run.len();
-            self.store.file().write_all_at(self.span.bytes(run.start * page..run.end * page), (at * page) as u64).ok()?;
+            self.store
+                .file()
+                .write_all_at(self.span.bytes(run.start * page..run.end * page), (at * page) as u64)
+                .ok()?;
             at += len;
         }
         Pages::map(&self.store, &mut state, extents, pages, self.clean, true)
@@ -151,6 +156,12 @@ impl Pages {
     }
 }
 
+/// True if a version of so many stretches, with so many pages that are copied, costs less than a copy of all.
+fn is_cheap(stretches: usize, copied: usize, pages: usize) -> bool {
+    let cost = stretches.saturating_mul(STRETCH).saturating_add(copied.saturating_mul(PAGE));
+    stretches <= STRETCHES && cost <= pages
+}
+
 impl Drop for Pages {
     fn drop(&mut self) {
         self.store.forget(self.span.base().as_ptr() as usize);
@@ -177,23 +188,24 @@ mod tests {
     fn versions_share_pages_and_give_them_back() {
         let page = system::page();
         let count = LEAST / page;
-        let Some(mut first) = Pages::copy_of(&vec![1; count * page]) else { return };
+        let Some(mut first) = Pages::copy_of(&vec![1; count * page], 0) else { return };
         write(&mut first, 3..5, 2);
         let store = Arc::clone(&first.store);
         let mut expected = vec![1; count];
         expected[3..5].fill(2);
 
-        let mut second = first.version(count * page).unwrap();
+        let mut second = first.version(count * page, 0).unwrap();
         assert!(!first.is_own() && second.is_own());
-        write(&mut second, 4..6, 3);
+        // One stretch: a version of this size has few.
+        write(&mut second, 0..2, 3);
         assert_eq!(content(&first, count), expected);
         let before = expected.clone();
-        expected[4..6].fill(3);
+        expected[0..2].fill(3);
         assert_eq!(content(&second, count), expected);
         assert_eq!(store.lock().end(), count);
 
         // Two pages were changed.
-        let mut third = second.version(count * page).unwrap();
+        let mut third = second.version(count * page, 0).unwrap();
         assert_eq!(store.lock().end(), count + 2);
         write(&mut third, 0..count, 4);
         assert_eq!(content(&second, count), expected);
@@ -206,26 +218,25 @@ mod tests {
         assert!(third.is_own());
         assert_eq!(store.file().metadata().unwrap().blocks(), 0);
         assert_eq!(content(&third, count), vec![4; count]);
-        let copy = third.version(count * page).unwrap();
-        assert!(!Arc::ptr_eq(&copy.store, &store));
-        assert_eq!(content(&copy, count), vec![4; count]);
+        // All is changed: a copy costs less.
+        assert!(third.version(count * page, 0).is_none());
     }
 
     #[test]
     fn versions_grow_in_place_with_zeros() {
         let page = system::page();
-        let Some(mut first) = Pages::copy_of(&vec![1; LEAST + 1]) else { return };
+        let Some(mut first) = Pages::copy_of(&vec![1; LEAST + 1], 0) else { return };
         assert!(first.reserve(2 * LEAST));
         let base = first.base();
         first.clear(LEAST + 1, 2 * LEAST);
-        let mut second = first.version(2 * LEAST).unwrap();
+        let mut second = first.version(2 * LEAST, 0).unwrap();
         assert!(second.reserve(4 * LEAST) && !second.reserve(100 * LEAST));
         second.clear(2 * LEAST, 4 * LEAST);
         assert_eq!(base, first.base());
         assert!(second.span.bytes(LEAST + 1..4 * LEAST).iter().all(|byte| *byte == 0));
         // Shorter, with something behind, and longer again.
         write(&mut second, 3 * LEAST / page..3 * LEAST / page + 2, 7);
-        let mut third = second.version(2 * LEAST).unwrap();
+        let mut third = second.version(2 * LEAST, 0).unwrap();
         third.clear(2 * LEAST, 4 * LEAST);
         assert!(third.span.bytes(2 * LEAST..4 * LEAST).iter().all(|byte| *byte == 0));
     }

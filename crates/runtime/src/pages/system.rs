@@ -78,7 +78,8 @@ impl Span {
         let how = if is_private { libc::MAP_PRIVATE | libc::MAP_NORESERVE } else { libc::MAP_SHARED } | libc::MAP_FIXED;
         let (access, from) = (libc::PROT_READ | libc::PROT_WRITE, (extent.at * page()) as libc::off_t);
         // SAFETY: the addresses are the span's, and no memory yet.
-        let base = unsafe { libc::mmap(self.base.as_ptr().add(start).cast(), len, access, how, file.as_raw_fd(), from) };
+        let base =
+            unsafe { libc::mmap(self.base.as_ptr().add(start).cast(), len, access, how, file.as_raw_fd(), from) };
         (base != libc::MAP_FAILED).then(|| self.mapped += len)
     }
 

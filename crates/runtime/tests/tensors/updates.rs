@@ -221,11 +221,15 @@ fn histories_of_nodes_that_hold_nothing_end() {
                 match step % 3 {
                     0 => match tensor.remove::<f64>(&at) {
                         Ok(before) => assert_eq!(before.filter(|value| *value != 0.0), map.remove(&at), "{text}"),
-                        Err(error) => assert!(matches!(error, StorageError::NotRepresentable { .. }), "{text}: {error}"),
+                        Err(error) => {
+                            assert!(matches!(error, StorageError::NotRepresentable { .. }), "{text}: {error}")
+                        }
                     },
                     _ => match tensor.insert(&at, 1.0) {
                         Ok(_) => drop(map.insert(at, 1.0)),
-                        Err(error) => assert!(matches!(error, StorageError::NotRepresentable { .. }), "{text}: {error}"),
+                        Err(error) => {
+                            assert!(matches!(error, StorageError::NotRepresentable { .. }), "{text}: {error}")
+                        }
                     },
                 }
             }
