@@ -44,7 +44,7 @@ enum Owner {
     /// The buffer: `data` is a block of `alloc`.
     Block,
     /// The buffer: `data` is the start of such memory.
-    Pages(Pages),
+    Pages(Box<Pages>),
     /// Somebody else, who also allows writing: the buffer is the only user.
     Exclusive(#[expect(dead_code, reason = "kept only to be dropped")] Box<dyn Any + Send + Sync>),
     /// Somebody else, for reading only.
@@ -345,7 +345,7 @@ impl Buffer {
     /// Takes memory of the same content.
     fn set_pages(&mut self, pages: Pages) {
         let (data, len, dtype) = (pages.base(), self.len, self.dtype);
-        *self = Buffer { data, len, dtype, owner: Owner::Pages(pages) };
+        *self = Buffer { data, len, dtype, owner: Owner::Pages(Box::new(pages)) };
     }
 
     /// A second buffer that uses the same memory. Either is as if borrowed from now on: whoever writes to it first copies it, unless the
