@@ -27,6 +27,7 @@ use crate::array::{Array, Plain};
 use crate::dispatch::{with_element, with_word};
 use crate::enumerate::to_vec;
 use crate::error::{AllocError, StorageError};
+use crate::pages::Pages;
 use crate::values::{Element, Values};
 
 /// `len` elements of one element type.
@@ -42,6 +43,8 @@ pub struct Buffer {
 enum Owner {
     /// The buffer: `data` is a block of `alloc`.
     Block,
+    /// The buffer: `data` is the start of such memory.
+    Pages(Box<Pages>),
     /// Somebody else, who also allows writing: the buffer is the only user.
     Exclusive(#[expect(dead_code, reason = "kept only to be dropped")] Box<dyn Any + Send + Sync>),
     /// Somebody else, for reading only.
@@ -187,9 +190,10 @@ impl Buffer {
 
     /// How many elements fit without moving.
     pub fn capacity(&self) -> usize {
-        match self.owner {
+        match &self.owner {
             // SAFETY: the block is ours and not released.
             Owner::Block if self.dtype.size() > 0 => unsafe { alloc::capacity(self.data) / self.dtype.size() },
+            Owner::Pages(pages) if self.dtype.size() > 0 => pages.capacity() / self.dtype.size(),
             _ => self.len,
         }
     }
@@ -270,9 +274,17 @@ impl Buffer {
             self.len = len;
             return Ok(());
         }
-        self.make_owned()?;
         let bytes = len.checked_mul(self.dtype.size()).ok_or(AllocError { bytes: u64::MAX })?;
         let used = self.len * self.dtype.size();
+        if let Owner::Pages(pages) = &mut self.owner {
+            if pages.reserve(bytes) {
+                pages.clear(used, bytes);
+                self.len = len;
+                return Ok(());
+            }
+            *self = self.deep_copy()?;
+        }
+        self.make_owned()?;
         // SAFETY: `make_owned` made `data` a block of ours, of which `used` bytes are used.
         let grown = unsafe { alloc::grow(self.data, used, bytes, used) };
         self.data = grown.ok_or(AllocError { bytes: bytes as u64 })?;
@@ -280,15 +292,60 @@ impl Buffer {
         Ok(())
     }
 
+    /// Makes room for elements, `len` in all, without a change to those that are there.
+    ///
+    /// # Errors
+    /// The system refused the memory; the buffer is as it was.
+    pub(crate) fn reserve(&mut self, len: u64) -> Result<(), AllocError> {
+        if let Owner::Pages(pages) = &mut self.owner
+            && let Some(bytes) = usize::try_from(len).ok().and_then(|len| len.checked_mul(self.dtype.size()))
+            && pages.reserve(bytes)
+        {
+            return Ok(());
+        }
+        let used = self.len;
+        let grown = self.resize(len.max(used as u64));
+        self.truncate(used);
+        grown
+    }
+
     /// Copies foreign memory into the buffer's own; nothing to do if it is its own already.
     ///
     /// # Errors
     /// The system refused the memory; the buffer is as it was.
     pub fn make_owned(&mut self) -> Result<(), AllocError> {
-        if !matches!(self.owner, Owner::Block) && !self.take_back() {
+        if !matches!(self.owner, Owner::Block | Owner::Pages(_)) && !self.take_back() {
             *self = self.deep_copy()?;
         }
         Ok(())
+    }
+
+    /// The same for changes of so many elements: where these are few, of memory that was shared with another buffer only the pages are copied
+    /// that are written to from now on.
+    ///
+    /// # Errors
+    /// The system refused the memory; the buffer is as it was.
+    pub(crate) fn make_changeable(&mut self, changes: usize) -> Result<(), AllocError> {
+        if let Owner::Shared(owner) = &self.owner
+            && let Some(whole) = owner.downcast_ref::<Buffer>().filter(|whole| whole.data == self.data)
+            && Arc::strong_count(owner) > 1
+        {
+            let version = match &whole.owner {
+                Owner::Pages(pages) => pages.version(self.as_bytes().len(), changes),
+                _ => Pages::copy_of(self.as_bytes(), changes),
+            };
+            if let Some(pages) = version {
+                self.set_pages(pages);
+                return Ok(());
+            }
+        }
+        self.make_owned()
+    }
+
+    /// Takes memory of the same content.
+    fn set_pages(&mut self, pages: Pages) {
+        let (data, len, dtype) = (pages.base(), self.len, self.dtype);
+        *self = Buffer { data, len, dtype, owner: Owner::Pages(Box::new(pages)) };
     }
 
     /// A second buffer that uses the same memory. Either is as if borrowed from now on: whoever writes to it first copies it, unless the
@@ -297,7 +354,7 @@ impl Buffer {
     /// # Errors
     /// The system refused the memory, for a copy of memory that is lent.
     pub(crate) fn share(&mut self) -> Result<Buffer, AllocError> {
-        if let Owner::Block | Owner::Exclusive(_) = self.owner {
+        if let Owner::Block | Owner::Pages(_) | Owner::Exclusive(_) = self.owner {
             let (data, len, dtype) = (self.data, self.len, self.dtype);
             let whole =
                 std::mem::replace(self, Buffer { data: NonNull::dangling(), len: 0, dtype, owner: Owner::Lent });
@@ -322,7 +379,19 @@ impl Buffer {
             *self = whole;
             (self.len, self.dtype) = (len, dtype);
         }
-        matches!(self.owner, Owner::Block)
+        match &self.owner {
+            Owner::Block => true,
+            // A version may have been made of it meanwhile that would see what is written.
+            Owner::Pages(pages) if !pages.is_own() => match pages.version(self.as_bytes().len(), 1) {
+                Some(version) => {
+                    self.set_pages(version);
+                    true
+                }
+                None => false,
+            },
+            Owner::Pages(_) => true,
+            _ => false,
+        }
     }
 
     /// A second buffer of the same content: shared memory is shared, owned memory is copied.

@@ -35,6 +35,11 @@ mod nodes;
 mod outside;
 mod pack;
 mod pack_counted;
+#[cfg(all(target_os = "linux", not(miri)))]
+mod pages;
+#[cfg(not(all(target_os = "linux", not(miri))))]
+#[path = "no_pages.rs"]
+mod pages;
 mod parallel;
 mod placed;
 pub mod pool;

@@ -382,12 +382,12 @@ impl LevelStorage {
         });
     }
 
-    /// Copies arrays that are borrowed.
+    /// Copies arrays that are borrowed, for so many changes; of those that are shared perhaps the pages alone that are written to from now on.
     ///
     /// # Errors
     /// The system refused the memory.
-    pub(crate) fn make_owned(&mut self) -> Result<(), AllocError> {
-        self.arrays.iter_mut().try_for_each(Buffer::make_owned)
+    pub(crate) fn make_changeable(&mut self, changes: usize) -> Result<(), AllocError> {
+        self.arrays.iter_mut().try_for_each(|array| array.make_changeable(changes))
     }
 
     /// The arrays of a level of nodes for changes, the roots and the words of nodes, and what updates keep; nothing of other levels.

@@ -67,7 +67,7 @@ impl Tensor {
             && first.kind() == LevelKind::DENSE
             && let Some((_, roots, _, _)) = next.nodes_mut()
         {
-            roots.make_owned()?;
+            roots.make_changeable(1)?;
             roots.resize(sizes[0])?;
         } else if levels.first().is_some_and(|first| first.kind() == LevelKind::DENSE) {
             return Ok(false);

@@ -129,7 +129,7 @@ impl Tensor {
 
     /// Puts a coordinate into a level, or makes the level anew with more room for it.
     fn put(&mut self, level: usize, parent: u64, coordinate: u64) -> Result<Put, StorageError> {
-        self.own(level)?;
+        self.own(level, 1)?;
         let fill = self.fill();
         let (dims, format, levels, values) = self.parts_mut();
         let (own, below) = levels.split_at_mut(level + 1);

@@ -104,7 +104,7 @@ impl Tensor {
 
     /// Removes a coordinate of a level under a parent position; false if that cannot be done in place.
     pub(super) fn take_out(&mut self, level: usize, parent: u64, coordinate: u64) -> Result<bool, StorageError> {
-        self.own(level)?;
+        self.own(level, 1)?;
         let fill = self.fill();
         let (_, _, levels, values) = self.parts_mut();
         let (own, below) = levels.split_at_mut(level + 1);

@@ -70,7 +70,7 @@ impl Tensor {
                 parents.iter_mut().zip(column).for_each(|(parent, own)| *parent = *parent * size + own);
                 continue;
             }
-            self.own(level)?;
+            self.own(level, count)?;
             let is_last = level + 1 == self.levels().len();
             let fresh = all.iter().take(if is_last { count } else { 0 });
             let fresh = Buffer::from_vec(fresh.map(|change| change.fresh(fill).unwrap_or(fill)).collect());
@@ -96,7 +96,7 @@ impl Tensor {
             parents = positions;
         }
         let values = self.parts_mut().3;
-        values.make_owned()?;
+        values.make_changeable(count)?;
         for (((number, change), position), is_new) in numbers.iter().zip(all).zip(parents).zip(is_new) {
             done.push((*number, apply(values, position, *change).filter(|_| !is_new)));
         }
@@ -134,7 +134,7 @@ impl Tensor {
         if left.is_empty() {
             return Ok(true);
         }
-        self.own(last)?;
+        self.own(last, left.len())?;
         let fill = self.fill();
         let column: Vec<u64> = left.iter().map(|change| columns[last][*change]).collect();
         let (_, _, levels, values) = self.parts_mut();

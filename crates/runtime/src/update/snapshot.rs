@@ -2,12 +2,15 @@
 //!
 //! A snapshot shares the arrays of the tensor. Neither is copied before one of the two is written to, and then only the arrays that are; if
 //! the other one is gone by then, nothing is. So readers on other threads keep a snapshot while a writer goes on, and memory
-//! goes back with the last of them.
+//! goes back with the last of them. The copy is made into memory whose versions share pages (`pages/`): after the next
+//! snapshot, only the pages are copied that have been changed, and those that are written to.
 //!
 //! ```text
 //! graph     root node values  --snapshot-->  root node values     the same memory
 //! graph.insert(..)                           a copy of the level's arrays and of the values for the graph
 //! graph.insert(..)                           nothing more is copied
+//! graph     root node values  --snapshot-->  root node values     the same memory
+//! graph.insert(..)                           a copy of the pages that were changed, and of those that the insertion changes
 //! ```
 
 use crate::error::StorageError;

@@ -9,6 +9,7 @@ mod io_files;
 mod io_numpy;
 mod io_properties;
 mod io_shared;
+mod snapshots;
 mod storage_convert;
 mod storage_corrupted;
 mod storage_import;

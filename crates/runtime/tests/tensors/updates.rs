@@ -11,7 +11,7 @@ use lacunar_base::random::{Draw, SplitMix};
 use lacunar_formats::{DType, Format, FormatSpec, Scalar, Template};
 use lacunar_runtime::{Batch, StorageError, Tensor, Values};
 
-type Map = BTreeMap<Vec<u64>, f64>;
+pub type Map = BTreeMap<Vec<u64>, f64>;
 
 /// One step of a history.
 #[derive(Clone, Debug)]
@@ -26,12 +26,12 @@ enum Step {
     Check,
 }
 
-fn format(text: &str, order: usize) -> Format {
+pub fn format(text: &str, order: usize) -> Format {
     text.parse::<FormatSpec>().unwrap().resolve(order).unwrap()
 }
 
 /// The entries of a tensor.
-fn stored(tensor: &Tensor) -> Map {
+pub fn stored(tensor: &Tensor) -> Map {
     let list = tensor.convert(&Format::csf(tensor.order())).unwrap().to_coo().unwrap();
     let Values::F64(values) = &list.values else { panic!("values of another type") };
     let at = |k: usize| list.coords.iter().map(|column| column.get(k).unwrap()).collect();
@@ -191,6 +191,51 @@ fn histories_of_other_formats() {
     for (seed, text) in formats.into_iter().enumerate() {
         let dims = &[7, 9, 5][..if text == "{btree}{btree}s" { 3 } else { 2 }];
         check(text, dims, history(&mut SplitMix(seed as u64), dims, steps() / 5));
+    }
+}
+
+/// Schemas some of whose nodes hold nothing themselves, or only so many elements that few trees have them.
+const ODD: [&str; 4] = [
+    "def supertype handed  def handed_block : handed { e: elem[3]  n: handed[2]  seq = {e}, {n} }
+     def handed_on : handed { r: handed }  def handed_root { h: handed }",
+    "def supertype passed  def passed_on : passed { r: passed nonempty }  def passed_again : passed { l: passed nonempty }
+     def passed_leaf : passed { e: elem nonempty  r: passed  seq = e, r }  def passed_root { h: passed }",
+    "def halved { l: halved  e: elem[B] nonempty  r: halved  B: size in [30,40]  seq = l, {e}, r }
+     def halved_root { t: halved }",
+    "def supertype narrow  def narrow_node : narrow { e: elem[B] nonempty  c: narrow[B] nonempty  z: narrow nonempty
+       B: size in [300,400]  seq = {c, e}, z }
+     def narrow_leaf : narrow { e: elem[B] nonempty  B: size in [1,400]  seq = {e} }  def narrow_root { r: narrow }",
+];
+
+#[test]
+fn histories_of_nodes_that_hold_nothing_end() {
+    for (seed, text) in ODD.into_iter().enumerate() {
+        let template = Template::define(text).unwrap();
+        let name = template.name().to_string();
+        for (text, dims) in [(format!("{{{name}}}"), vec![40]), (format!("d{{{name}}}"), vec![3, 500])] {
+            // Some of them have no tree of so many elements: then an update is refused, and the tensor stays as it is.
+            let mut tensor = Tensor::zeros(dims.clone(), &format(&text, dims.len()), DType::F64).unwrap();
+            let (mut map, mut rng) = (Map::new(), SplitMix(seed as u64));
+            for step in 0..steps() {
+                let at: Vec<u64> = dims.iter().map(|size| rng.below(*size)).collect();
+                match step % 3 {
+                    0 => match tensor.remove::<f64>(&at) {
+                        Ok(before) => assert_eq!(before.filter(|value| *value != 0.0), map.remove(&at), "{text}"),
+                        Err(error) => {
+                            assert!(matches!(error, StorageError::NotRepresentable { .. }), "{text}: {error}")
+                        }
+                    },
+                    _ => match tensor.insert(&at, 1.0) {
+                        Ok(_) => drop(map.insert(at, 1.0)),
+                        Err(error) => {
+                            assert!(matches!(error, StorageError::NotRepresentable { .. }), "{text}: {error}")
+                        }
+                    },
+                }
+            }
+            tensor.validate().unwrap();
+            assert_eq!(stored(&tensor), map, "{text}");
+        }
     }
 }
 

@@ -192,21 +192,35 @@ impl Editor<'_> {
 
     /// A tree of elements for a reference; `None` if none of its types takes them.
     pub fn sketch(&self, to: Target, items: &[Item]) -> Option<Sketch> {
+        self.sketch_within(to, items, &mut Vec::new())
+    }
+
+    /// The same, with the numbers of elements of which no tree was found. Each is tried once: else a node of many elements that halves
+    /// do not fit either would be cut in more ways than can be tried.
+    fn sketch_within(&self, to: Target, items: &[Item], refused: &mut Vec<usize>) -> Option<Sketch> {
+        if refused.contains(&items.len()) {
+            return None;
+        }
         if let Some((ty, _)) = self.choose(to, items, usize::MAX) {
             return Some(Sketch { ty, items: items.to_vec(), children: Vec::new() });
         }
-        (2..=MOST_PARTS.min(items.len())).find_map(|parts| self.sketch_of(to, items, parts))
+        let mut parts = 2..=MOST_PARTS.min(items.len());
+        let found = parts.find_map(|parts| self.sketch_of(to, items, parts, refused));
+        if found.is_none() {
+            refused.push(items.len());
+        }
+        found
     }
 
     /// The same with so many children of the root, and the elements between them.
-    fn sketch_of(&self, to: Target, items: &[Item], parts: usize) -> Option<Sketch> {
+    fn sketch_of(&self, to: Target, items: &[Item], parts: usize, refused: &mut Vec<usize>) -> Option<Sketch> {
         let (mut own, mut children) = (Vec::new(), Vec::new());
         let (left, separators) = (items.len() + 1 - parts, parts - 1);
         let mut from = 0;
         for part in 0..parts {
             let len = left * (part + 1) / parts - left * part / parts;
             if len > 0 {
-                let child = self.sketch(to, &items[from..from + len])?;
+                let child = self.sketch_within(to, &items[from..from + len], refused)?;
                 own.push(Item::Child { base: 0, ty: child.ty });
                 children.push(child);
             }

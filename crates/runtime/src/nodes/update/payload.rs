@@ -175,9 +175,7 @@ pub(crate) fn reserve(buffer: &mut Buffer, more: u64) -> Result<(), AllocError> 
     if wanted <= buffer.capacity() as u64 && !buffer.is_borrowed() {
         return Ok(());
     }
-    let grown = buffer.resize(wanted.max(2 * len as u64).max(LEAST)).or_else(|_| buffer.resize(wanted));
-    buffer.truncate(len);
-    grown
+    buffer.reserve(wanted.max(2 * len as u64).max(LEAST)).or_else(|_| buffer.reserve(wanted))
 }
 
 /// How many elements an array has room for at least.

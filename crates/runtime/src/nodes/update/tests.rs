@@ -49,8 +49,8 @@ impl Model {
     }
 
     fn own(&mut self) {
-        self.level.make_owned().unwrap();
-        self.values.make_owned().unwrap();
+        self.level.make_changeable(1).unwrap();
+        self.values.make_changeable(1).unwrap();
     }
 
     /// False if the schema has no place for it.
