@@ -236,7 +236,9 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     trace.print("structure", || structures(&program));
     let shared = match options.phase {
         // Sums in an order that is fixed are not those of another statement.
-        Phase::Fused if !options.strict => structure::share(&mut program, |number| schedules[number].commands.is_empty()),
+        Phase::Fused if !options.strict => {
+            structure::share(&mut program, |number| schedules[number].commands.is_empty())
+        }
         _ => Vec::new(),
     };
     structure::settle(&mut program);

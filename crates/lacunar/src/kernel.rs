@@ -13,8 +13,9 @@
 //! # }
 //! ```
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use lacunar_base::Trace;
@@ -42,6 +43,8 @@ pub struct Kernel {
     phase: Phase,
     threads: Option<usize>,
     again: Again,
+    /// The tensors that a caller has to give, as soon as somebody has asked.
+    given: OnceLock<BTreeSet<TensorId>>,
 }
 
 impl Kernel {
@@ -56,7 +59,8 @@ impl Kernel {
     /// Compiles a program with schedules that are chosen so.
     pub(crate) fn chosen(source: &str, options: &Options, choices: Choices<'_>) -> Result<Kernel, Error> {
         let compiled = compile(source, options, choices)?;
-        Ok(Kernel { compiled, phase: options.phase, threads: options.threads, again: Again::default() })
+        let (phase, threads) = (options.phase, options.threads);
+        Ok(Kernel { compiled, phase, threads, again: Again::default(), given: OnceLock::new() })
     }
 
     /// The program with kernels that are read back from their own texts.
@@ -189,7 +193,7 @@ impl Kernel {
 
     /// The inputs that a caller has to give, in order of their first occurrence.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = (TensorId, &Declared)> {
-        let given = self.program().given();
+        let given = self.given.get_or_init(|| self.program().given());
         self.declared(Role::Input).filter(move |(id, _)| given.contains(id))
     }
 

@@ -13,8 +13,9 @@
 //! while counter < end              { one vector under the mask `lane < end - counter`; counter += width }
 //! ```
 //!
-//! Where vectors are filled by inserts, segments are often short, and each loop that ends otherwise than the last time costs as much as
-//! some vectors. The second part is then no loop: as many vectors as a turn of the first part has, each under its mask.
+//! Segments are often short, and each loop that ends otherwise than the last time costs as much as some vectors. Where vectors are filled by
+//! inserts, and where neighbors are stored and nothing is summed up, the second part is no loop: as many vectors as a turn of the first part
+//! has, each under its mask.
 //!
 //! A reduction keeps sums of its own in each lane and copy, which are added up at the end.
 
@@ -52,6 +53,11 @@ const COPIES_OF_INSERTS: u32 = 2;
 const COPIES: u32 = 2;
 /// Loops of constant length up to so many vectors become straight code.
 const STRAIGHT: i64 = 32;
+
+/// True for a loop over neighbors that sums up nothing, without branches.
+fn stores_alone(known: &Known) -> bool {
+    known.reductions.is_empty() && !known.gathers && !known.branches && !known.tests_words
+}
 
 /// The lanes of a vector that run.
 #[derive(Clone, Copy)]
@@ -246,7 +252,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             |emitter| emitter.join_sums(known, width, &sums),
         )?;
         let any = self.builder.build_int_compare(IntPredicate::SLT, rest, end, "")?;
-        if self.vectors.masked && self.inserts_alone(known) {
+        if self.vectors.masked && (self.inserts_alone(known) || stores_alone(known)) {
             let left = self.builder.build_int_sub(end, rest, "left")?;
             let (some, after) = (self.new_block("some_left"), self.new_block("none_left"));
             self.builder.build_conditional_branch(any, some, after)?;

@@ -145,14 +145,18 @@ impl Comparison<'_> {
         match (&a.kind, &b.kind) {
             (ExprKind::Literal(a), ExprKind::Literal(b)) if a == b => vec![known.clone()],
             (ExprKind::Access(a), ExprKind::Access(b)) => self.accesses(a, b, known).into_iter().collect(),
-            (ExprKind::Binary(op @ (BinaryFn::Mul | BinaryFn::Add), ..), ExprKind::Binary(other, ..)) if op == other => {
+            (ExprKind::Binary(op @ (BinaryFn::Mul | BinaryFn::Add), ..), ExprKind::Binary(other, ..))
+                if op == other =>
+            {
                 self.in_any_order(&a.operands(*op), &b.operands(*op), known)
             }
             (ExprKind::Reduce(monoid, vars, a), ExprKind::Reduce(other, others, b))
                 if monoid == other && vars.len() == others.len() =>
             {
                 let mut found = self.bijections(a, b, known);
-                found.retain(|all| vars.iter().all(|var| all.iter().any(|(from, to)| from == var && others.contains(to))));
+                found.retain(|all| {
+                    vars.iter().all(|var| all.iter().any(|(from, to)| from == var && others.contains(to)))
+                });
                 found
             }
             (ExprKind::Unary(f, _), ExprKind::Unary(g, _)) if f == g => self.in_order(a, b, known),
