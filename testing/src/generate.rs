@@ -2,7 +2,8 @@
 //!
 //! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6, now and then to 140 and seldom
 //! of 1000; all operators and functions, literals, conversions, explicit sums, repeated variables (`A(i,i)`), repeated and
-//! transposed operands, terms that lack variables of others, broadcasts, `+=`, and further statements that read results. Each
+//! transposed operands, terms that lack variables of others, broadcasts, `+=`, and further statements that read results or
+//! repeat others. Each
 //! program has a habit: much of one thing, so that its combinations are met. Formats are those of [`crate::layouts`], some
 //! with index arrays of 64 bits; some are repeated ([`crate::rounds`]); fill values other than 0, and
 //! some inputs have a structure. Most programs get a schedule ([`crate::schedules`]); some are
@@ -11,6 +12,7 @@
 //! Functions that jump (comparisons, `floor`, `mod`, conversions to integers, ...) or amplify errors are only applied to inputs
 //! and their sums, which are exact, so that rounding alone never makes a difference.
 
+mod again;
 mod habit;
 mod itself;
 mod structures;
@@ -27,6 +29,7 @@ use crate::rounds::repeated;
 use crate::schedules::schedule;
 use crate::setup::Setup;
 use crate::sketch::{Form, Operand, Sketch, Statement, Through, Tree};
+use again::with_last_again;
 use habit::{Habit, sizes};
 use structures::with_structures;
 
@@ -34,7 +37,7 @@ use structures::with_structures;
 pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
     let mut rng = Rng::with_seed(seed);
     for _ in 0..200 {
-        let sketch = Generator::new(&mut rng, seed).sketch();
+        let sketch = with_last_again(Generator::new(&mut rng, seed).sketch());
         if sketch.tensors.iter().all(|tensor| is_countable(tensor) && is_small(tensor))
             && let Ok(instance) = sketch.instance()
             && (!is_far(&sketch.sizes) || (ends(&sketch) && !has_diagonals(&sketch)))

@@ -206,6 +206,11 @@ impl Sum {
         Some(())
     }
 
+    /// The variables with the numbers that they are multiplied by, and the number that is added.
+    pub fn parts(&self) -> (&[(VarId, i64)], i64) {
+        (&self.terms, self.constant)
+    }
+
     /// The number that a variable is multiplied by.
     pub fn factor_of(&self, var: VarId) -> i64 {
         self.terms.iter().find(|(own, _)| *own == var).map_or(0, |(_, factor)| *factor)

@@ -234,6 +234,13 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     let unique: Vec<TensorId> = program.tensors.handles().filter(|id| program.tensors[*id].is_unique).collect();
     structure::check(&program).map_err(fault)?;
     trace.print("structure", || structures(&program));
+    let shared = match options.phase {
+        // Sums in an order that is fixed are not those of another statement.
+        Phase::Fused if !options.strict => {
+            structure::share(&mut program, |number| schedules[number].commands.is_empty())
+        }
+        _ => Vec::new(),
+    };
     structure::settle(&mut program);
     let completed = unique.into_iter().filter(|id| !program.tensors[*id].is_unique).collect();
     infer_fills(&mut program);
@@ -272,6 +279,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         })?;
         let is_declared = options.declarations.dtypes.contains_key(&program.tensors[statement.lhs.tensor].name);
         let mut plan = plan;
+        plan.notes.extend(shared.iter().filter(|(own, _)| *own == number).map(|(_, note)| note.clone()));
         plan.warnings.extend(warnings::of_statement(&program, statement, &plan.statement, is_declared));
         print_plan(&mut trace, &program, number, &plan);
         let needs_values = tells[number] || is_told_by_values(&program, &plan, number);

@@ -13,8 +13,10 @@
 //! # }
 //! ```
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use lacunar_base::Trace;
 use lacunar_compiler::lower::Phase;
@@ -24,6 +26,7 @@ use lacunar_notation::provenance::Tag;
 use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
 use lacunar_runtime::pool;
 
+use crate::again::Again;
 use crate::bind::Slot;
 use crate::compile::{Backend, Choices, Compiled, Step, commands, compile};
 use crate::error::Error;
@@ -39,6 +42,9 @@ pub struct Kernel {
     compiled: Compiled,
     phase: Phase,
     threads: Option<usize>,
+    again: Again,
+    /// The tensors that a caller has to give, as soon as somebody has asked.
+    given: OnceLock<BTreeSet<TensorId>>,
 }
 
 impl Kernel {
@@ -52,7 +58,9 @@ impl Kernel {
 
     /// Compiles a program with schedules that are chosen so.
     pub(crate) fn chosen(source: &str, options: &Options, choices: Choices<'_>) -> Result<Kernel, Error> {
-        Ok(Kernel { compiled: compile(source, options, choices)?, phase: options.phase, threads: options.threads })
+        let compiled = compile(source, options, choices)?;
+        let (phase, threads) = (options.phase, options.threads);
+        Ok(Kernel { compiled, phase, threads, again: Again::default(), given: OnceLock::new() })
     }
 
     /// The program with kernels that are read back from their own texts.
@@ -87,6 +95,7 @@ impl Kernel {
     }
 
     pub(crate) fn steps_mut(&mut self) -> &mut [Step] {
+        self.again = Again::default();
         &mut self.compiled.steps
     }
 
@@ -184,7 +193,7 @@ impl Kernel {
 
     /// The inputs that a caller has to give, in order of their first occurrence.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = (TensorId, &Declared)> {
-        let given = self.program().given();
+        let given = self.given.get_or_init(|| self.program().given());
         self.declared(Role::Input).filter(move |(id, _)| given.contains(id))
     }
 
@@ -211,8 +220,16 @@ impl Kernel {
     /// Runs the program on its tensors by handle; what it prints goes to `out`.
     pub(crate) fn evaluate(&self, slots: &mut [Slot<'_>], out: &mut dyn Write) -> Result<Times, Error> {
         let mut run = || {
+            if let Some(kernel) = self.again.run(&self.compiled, slots)? {
+                return Ok(Times { convert: Duration::ZERO, kernel, total: kernel, counts: vec![1] });
+            }
+            let is_placed = self.outputs().any(|(id, _)| matches!(slots[id.index()], Slot::Owned(_)));
             self.compiled.givens.prepare(self.program(), slots)?;
-            run(self.program(), self.steps(), self.phase, slots, out)
+            let times = run(self.program(), self.steps(), self.phase, slots, out)?;
+            if is_placed {
+                self.again.remember(&self.compiled, self.phase, slots);
+            }
+            Ok(times)
         };
         match self.threads {
             Some(threads) => pool::with_threads(threads, run),

@@ -31,6 +31,7 @@
 //!
 //! Sizes, coordinates and positions count elements; times that are printed are in milliseconds, [`Measured::seconds`] in seconds.
 
+mod again;
 mod algebra;
 mod bind;
 mod cache;

@@ -19,7 +19,9 @@ unsafe impl Sync for Target {}
 /// `data` has room for that, on a boundary of the smaller of `size` and 8 bytes, and nobody else uses it.
 pub(crate) unsafe extern "C" fn fill(data: *mut u8, count: u64, pattern: *const u8, size: u64) {
     let (target, size) = (Target(data), size as usize);
-    let Some(piece) = PIECE.checked_div(size) else { return };
+    let Some(least) = PIECE.checked_div(size) else { return };
+    // Long pieces: memory that is set in one piece beyond the caches is not read first.
+    let piece = least.max((count as usize).div_ceil(pool::threads()));
     // SAFETY: the pattern has so many bytes.
     let pattern = unsafe { std::slice::from_raw_parts(pattern, size) };
     let pieces = count.div_ceil(piece as u64);

@@ -16,6 +16,12 @@
 //! Where vectors are filled by inserts, segments are often short, and each loop that ends otherwise than the last time costs as much as
 //! some vectors. The second part is then no loop: as many vectors as a turn of the first part has, each under its mask.
 //!
+//! Stores under masks cost more than others where memory is far, so that a loop that only stores has one of them at most:
+//!
+//! ```text
+//! while counter + 2 * width <= end { two copies }; if counter + width <= end { one }; if counter < end { one under the mask }
+//! ```
+//!
 //! A reduction keeps sums of its own in each lane and copy, which are added up at the end.
 
 mod ahead;
@@ -52,6 +58,11 @@ const COPIES_OF_INSERTS: u32 = 2;
 const COPIES: u32 = 2;
 /// Loops of constant length up to so many vectors become straight code.
 const STRAIGHT: i64 = 32;
+
+/// True for a loop over neighbors that sums up nothing, without branches.
+fn stores_alone(known: &Known) -> bool {
+    known.reductions.is_empty() && !known.gathers && !known.branches && !known.tests_words
+}
 
 /// The lanes of a vector that run.
 #[derive(Clone, Copy)]
@@ -246,6 +257,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             |emitter| emitter.join_sums(known, width, &sums),
         )?;
         let any = self.builder.build_int_compare(IntPredicate::SLT, rest, end, "")?;
+        if self.vectors.masked && stores_alone(known) {
+            return self.tail(known, (rest, end), width, body);
+        }
         if self.vectors.masked && self.inserts_alone(known) {
             let left = self.builder.build_int_sub(end, rest, "left")?;
             let (some, after) = (self.new_block("some_left"), self.new_block("none_left"));
@@ -285,6 +299,43 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.count(rest, end, "k", Some(hint), |emitter, counter| {
             emitter.scalar_iteration(known.counter, counter, body)
         })
+    }
+
+    /// The iterations that two vectors at once leave: a whole vector, if there are so many, and one under a mask.
+    fn tail(
+        &mut self,
+        known: &Known,
+        (rest, end): (IntValue<'ctx>, IntValue<'ctx>),
+        width: u32,
+        body: &Block,
+    ) -> Result<(), LlvmError> {
+        let step = self.index(i64::from(width));
+        let left = self.builder.build_int_sub(end, rest, "left")?;
+        let fits = self.builder.build_int_compare(IntPredicate::SGE, left, step, "")?;
+        let before = self.current_block()?;
+        let (whole, after) = (self.new_block("whole_left"), self.new_block("part_left"));
+        self.builder.build_conditional_branch(fits, whole, after)?;
+        self.builder.position_at_end(whole);
+        self.begin_statement();
+        self.vector_iteration(known, width, rest, Running::All, &[], body)?;
+        let next = self.builder.build_int_add(rest, step, "next")?;
+        let latch = self.current_block()?;
+        self.builder.build_unconditional_branch(after)?;
+        self.builder.position_at_end(after);
+        self.begin_statement();
+        let counter = self.builder.build_phi(self.context.i64_type(), "k")?;
+        counter.add_incoming(&[(&rest, before), (&next, latch)]);
+        let counter = counter.as_basic_value().into_int_value();
+        let any = self.builder.build_int_compare(IntPredicate::SLT, counter, end, "")?;
+        let (some, none) = (self.new_block("some_left"), self.new_block("none_left"));
+        self.builder.build_conditional_branch(any, some, none)?;
+        self.builder.position_at_end(some);
+        self.begin_statement();
+        self.vector_iteration(known, width, counter, Running::Below(end), &[], body)?;
+        self.builder.build_unconditional_branch(none)?;
+        self.builder.position_at_end(none);
+        self.begin_statement();
+        Ok(())
     }
 
     /// A loop from `begin` in steps, entered if `enters` holds; `body` tells from the next counter if the loop goes on.

@@ -104,6 +104,12 @@ fn is_plain(cx: &Lowerer<'_>, access: &AccessKey) -> bool {
     tensor.role == Role::Input && is_array && tensor.view.is_none() && access.vars.len() > 1 && in_order
 }
 
+/// The condition that a dense tensor is more than caches keep.
+pub(super) fn is_more_than_kept(cx: &mut Lowerer<'_>, access: &AccessKey) -> ExprId {
+    let limit = cx.options.reach.kept;
+    is_more(cx, access, limit)
+}
+
 /// The condition that the values of a dense tensor take more bytes than some.
 fn is_more(cx: &mut Lowerer<'_>, access: &AccessKey, bytes: u64) -> ExprId {
     let size = cx.kernel.tensors[access.tensor].dtype.size() as f64;

@@ -7,6 +7,9 @@
 //! C(i,k) = A(i,j) * B(j,k)      A: csr, k: of unknown size, or of more values than registers hold
 //!   reorder(i, j, k), split(k, k0, k1, 32), reorder(i, k0, j, k1), precompute(A(i,j) * B(j,k), k1, k1, dense),
 //!   parallelize(i, cpu, none), parallelize(k1, vector, ignore)
+//! C(i,j) = X(t,i) * X(t,j)      all dense, and many of i and j: rows of a strip are formed together, of what is loaded once
+//!   reorder(i, t, j), split(i, i0, i1, 8), split(j, j0, j1, 16), reorder(i0, j0, t, i1, j1),
+//!   precompute(X(t,i) * X(t,j), {i1, j1}, {i1, j1}, dense), parallelize(i0, cpu, none), parallelize(j1, vector, ignore)
 //! C(i,j) = A(i,j) * D(i,k) * E(j,k)      the sum over k itself
 //!   reorder(i, j, k), parallelize(i, cpu, none), parallelize(k, vector, ignore)
 //! ```
@@ -14,7 +17,8 @@
 //! Without strips, every addition goes through memory, or a loop of a length that nobody knows stands innermost. Demands: the last
 //! variable is innermost and dense wherever it is read or written. Inner sums whose factors are fewer get strips of their own.
 //!
-//! Paper: Senanayake et al. 2020, §5 (`split`, `precompute`), and Figure 7, where users write such tiles.
+//! Papers: Senanayake et al. 2020, §5 (`split`, `precompute`), and Figure 7, where users write such tiles; Goto and van de Geijn, *Anatomy of
+//! high-performance matrix multiplication* (2008), §6: tiles of registers.
 
 use lacunar_base::Span;
 use lacunar_notation::concrete::Kernel;
@@ -24,12 +28,18 @@ use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, VarId, WorkspaceKind};
 use super::given::order_command;
 use super::order::{choose, choose_factored};
 use super::skew::fresh;
+use super::storage;
 use super::{Request, Search};
 use crate::concretize::{REGISTER_BYTES, fits_registers};
 use crate::iterate::iterators::{AccessKey, level_var};
 
 /// The bytes of a strip: a quarter of the registers, so that several strips fit.
 const STRIP_BYTES: u64 = REGISTER_BYTES / 4;
+
+/// The rows of a tile of registers: as many vectors are loaded for each as for all others together.
+const TILE_ROWS: u64 = 8;
+/// The least number of tiles, along either side: other elements are formed as rows are.
+const LEAST_TILES: u64 = 4;
 
 /// A statement, its loops in order, and the planner's choices for them.
 struct Rows<'a> {
@@ -59,7 +69,7 @@ pub(super) fn schedule(
     if !rows.order.iter().all(|var| lhs.vars.contains(var) || summed.contains(var)) {
         return None;
     }
-    let kinds = rows.short().or_else(|| rows.long())?;
+    let kinds = rows.tiled().or_else(|| rows.short()).or_else(|| rows.long())?;
     let first = order_command(kernel, &rows.order).into_iter();
     let others = kinds.into_iter().map(|kind| Command { kind, span: Span::NONE });
     Some(Schedule { commands: first.chain(others).collect() })
@@ -78,6 +88,57 @@ impl Rows<'_> {
         let names: Vec<Name> = row.iter().map(|var| self.name(*var)).collect();
         let mut kinds = self.precomputed(&names);
         kinds.extend(self.shared(|_| true));
+        Some(kinds)
+    }
+
+    /// Strips of several rows together, where all is dense and large, and one factor of a row serves them all.
+    fn tiled(&self) -> Option<Vec<CommandKind>> {
+        let (&row, outer) = self.order.split_last()?;
+        let first = outer.iter().position(|var| self.summed.contains(var))?;
+        let (around, [tiled]) = outer[..first].split_at_checked(first.checked_sub(1)?)? else { return None };
+        let (place_of, size_of) = (
+            |var: VarId, number: u64| fresh(self.kernel, &format!("{}{number}", self.kernel.vars[var].name)),
+            |var: VarId| self.kernel.vars[var].size,
+        );
+        let width = REGISTER_BYTES / TILE_ROWS / self.body.dtype.arithmetic().size() as u64;
+        let is_large = |var: VarId, size: u64| size_of(var).is_some_and(|all| all >= LEAST_TILES * size);
+        let is_alone = outer[first..].iter().all(|var| self.summed.contains(var)) && !self.summed.contains(&row);
+        let is_shared = |access: &AccessKey| access.vars.contains(&row) && !access.vars.contains(tiled);
+        let is_array = |access: AccessKey| !storage::is_sparse(self.kernel, access.tensor);
+        let fits = is_alone
+            && width > 1
+            && is_large(row, width)
+            && is_large(*tiled, TILE_ROWS)
+            && self.is_row(row)
+            && self.accesses().all(is_array)
+            && self.body.accesses().into_iter().map(AccessKey::from).any(|access| is_shared(&access))
+            && self.precomputed(&[]).len() == 1;
+        if !fits {
+            return None;
+        }
+        let [tiles, rows, strips, places] =
+            [(*tiled, 0), (*tiled, 1), (row, 0), (row, 1)].map(|(var, number)| place_of(var, number));
+        let split = |var: VarId, outer: &Name, inner: &Name, size: u64| CommandKind::Split {
+            var: self.name(var),
+            outer: outer.clone(),
+            inner: inner.clone(),
+            size,
+        };
+        let mut kinds = vec![split(*tiled, &tiles, &rows, TILE_ROWS), split(row, &strips, &places, width)];
+        let names = |vars: &[VarId]| vars.iter().map(|var| self.name(*var)).collect::<Vec<Name>>();
+        let inside = [rows, places.clone()];
+        kinds.push(CommandKind::Reorder(
+            [&names(around)[..], &[tiles.clone(), strips], &names(&outer[first..]), &inside].concat(),
+        ));
+        kinds.extend(self.precomputed(&inside));
+        let of_tiles = |kind: CommandKind| match kind {
+            CommandKind::Parallelize { var, unit, race } if var.text == self.kernel.vars[*tiled].name => {
+                CommandKind::Parallelize { var: tiles.clone(), unit, race }
+            }
+            other => other,
+        };
+        kinds.extend(self.shared(|unit| unit == Unit::CpuThread).map(of_tiles));
+        kinds.push(CommandKind::Parallelize { var: places, unit: Unit::CpuVector, race: Race::Ignore });
         Some(kinds)
     }
 

@@ -16,14 +16,17 @@
 //! | `results.rs` | those of a program's results, and whether they are what is declared |
 //! | `confine.rs` | loops leave out what is 0 |
 //! | `follow.rs` | of a result, what follows from other elements is copied |
+//! | `coarse.rs` | what a statement repeats of another is copied |
 //! | `mirror.rs` | what follows from other elements is computed beside them |
 
+mod coarse;
 mod confine;
 mod follow;
 pub mod infer;
 pub(crate) mod mirror;
 mod results;
 
+pub use coarse::share;
 pub(crate) use confine::confined;
 pub(crate) use follow::{followers, packed};
 pub use infer::infer;

@@ -2,6 +2,7 @@
 //!
 //! One program: each that links LLVM or all of the runtime takes seconds to link.
 
+mod again;
 mod auto;
 mod caches;
 mod early;

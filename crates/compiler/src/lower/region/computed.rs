@@ -3,6 +3,7 @@
 //! ```text
 //! C(i,j) = X(t,i) * X(t,j), i before j       j in i .. n
 //! the same, j in strips of 32                j0 in i / 32 .. ceil(n / 32), whole strips
+//! the same, i in strips of 8                 j0 in 8 i0 / 32 .. ceil(n / 32)
 //! ```
 //!
 //! The variable of a condition that is bound last is confined by it. Strips stay whole: the elements that they have too many are right. Where a
@@ -151,7 +152,9 @@ pub(in crate::lower) fn strips(
         return Ok((low, high));
     }
     let whole = (cx.b.int(0), cx.size(parent));
-    let Some(((first, behind), _)) = interval(cx, parent, whole, scope)? else { return Ok((low, high)) };
+    let exact = interval(cx, parent, whole, scope)?.map(|(interval, _)| interval);
+    let loose = loosely(cx, parent, exact.unwrap_or(whole), scope)?;
+    let Some((first, behind)) = loose.or(exact) else { return Ok((low, high)) };
     let size = constant(&mut cx.b, size);
     let first = cx.b.binary(BinaryOp::Div, first, size);
     let behind = ceil_div(&mut cx.b, behind, size);
@@ -185,6 +188,50 @@ fn interval(
     }
     let sizes: Vec<ExprId> = result.vars.iter().map(|var| cx.size(*var)).collect();
     Ok((!conditions.is_empty()).then(|| (narrowed(cx, &conditions, own, (&values, &sizes), within), held)))
+}
+
+/// The values of a variable, within others, that conditions leave where other variables are known to be in a strip alone: those of all values in
+/// the strip together. `None` if there is no such condition.
+fn loosely(cx: &mut Lowerer<'_>, var: VarId, within: Interval, scope: &Scope) -> Result<Option<Interval>, Diagnostic> {
+    let (kernel, bound) = (cx.kernel, scope.bound());
+    let Some((followers, result)) = kernel.followers.as_ref().zip(result_of(kernel)) else { return Ok(None) };
+    let Some(own) = result.vars.iter().position(|other| *other == var) else { return Ok(None) };
+    let sizes: Vec<ExprId> = result.vars.iter().map(|var| cx.size(*var)).collect();
+    let mut found = None;
+    for condition in followers.computed.iter().filter(|condition| !condition.is_equation && condition.factors[own] != 0)
+    {
+        let (mut values, mut is_loose, mut is_told) = (vec![None; result.vars.len()], false, true);
+        for (dim, other) in result.vars.iter().enumerate().filter(|(dim, _)| *dim != own) {
+            let factor = condition.factors[dim];
+            values[dim] = match (factor, kernel.provenance.is_known(*other, &bound)) {
+                (0, _) => continue,
+                (_, true) => Some(coordinate(cx, *other, scope)?),
+                (_, false) => {
+                    is_loose = true;
+                    end_of_strip(cx, *other, factor > 0, scope)
+                }
+            };
+            is_told &= values[dim].is_some();
+        }
+        if is_loose && is_told {
+            found = Some(narrowed(cx, &[condition], own, (&values, &sizes), found.unwrap_or(within)));
+        }
+    }
+    Ok(found)
+}
+
+/// The first or the last value in the strip that a variable is known to be in.
+fn end_of_strip(cx: &mut Lowerer<'_>, var: VarId, is_last: bool, scope: &Scope) -> Option<ExprId> {
+    let (number, size) = cx.kernel.provenance.relations.iter().find_map(|relation| match *relation {
+        Relation::Split { parent, outer, size, .. } if parent == var => Some((scope.value(outer)?, size)),
+        _ => None,
+    })?;
+    // Strips are counted from the first value of all.
+    scope.region(var).is_none().then_some(())?;
+    let length = constant(&mut cx.b, size);
+    let first = cx.b.mul(number, length);
+    let apart = cx.b.int(if is_last { i64::try_from(size).ok()?.checked_sub(1)? } else { 0 });
+    Some(cx.b.add(first, apart))
 }
 
 /// The part of an interval of one coordinate in which conditions hold, where the others have values that they are of.

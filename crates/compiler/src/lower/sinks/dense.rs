@@ -4,12 +4,15 @@
 //! y(i) += A(i,j) * x(j)      for i { y_vals[i] = 0; for p .. { y_vals[i] += .. } }       as far inside as loops walk in order
 //! y(j) += A(i,j) * x(i)      y_vals[..] = 0; for i { for p .. { y_vals[j] += .. } }      else around all loops
 //! split(j, j0, j1, 512)      for j0 { y_vals[512 j0 ..] = 0; .. }                        or strip by strip, which stays in the cache
+//! D(i,j,l) = A(i,j,k)*B(k,l) if apart { D_vals[..] = 0 }; for i { if !apart { .. } .. }  or around all, where few rows are written
 //! ```
+//!
+//! Memory is cleared in one piece without being read first, and a plane of which few rows are written next has no use for the cache.
 
 use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{BinaryOp, ExprId};
+use lacunar_imp::{BinaryOp, CompareOp, ExprId, UnaryOp};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
@@ -21,14 +24,17 @@ use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::{original_loops, replaced_by};
 use crate::levels::Position;
 use crate::lower::Lowerer;
-use crate::lower::caches::past;
+use crate::lower::caches::{is_more_than_kept, past};
 use crate::lower::coverage::{has_shared_loop, writes_all};
 use crate::lower::derive::position;
 use crate::lower::region::leaves_out;
 use crate::lower::region::recovered::{has_outside_places, is_confined};
 use crate::lower::scope::Scope;
 use crate::lower::sizes::constant;
-use crate::lower::storage::{code, count_values, extent, is_inside_dimension};
+use crate::lower::storage::{code, count_positions, count_values, extent, is_inside_dimension};
+
+/// A result is cleared at once where less than one row in so many is written.
+const FEW: i64 = 4;
 
 /// A dense result.
 #[derive(Debug)]
@@ -37,6 +43,8 @@ struct Dense {
     clearing: Clearing,
     /// The condition that values are stored past the caches, if they may be.
     past: Option<ExprId>,
+    /// The condition that all of it is cleared before, instead of each part inside of loops.
+    apart: Option<ExprId>,
 }
 
 /// The loops in which a dense result is set to its fill value.
@@ -58,8 +66,9 @@ pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> R
         // The elements that were cleared are in the cache.
         Clearing::Inside(_) | Clearing::Strips { .. } => None,
     };
-    let dense = Dense { access, clearing, past };
+    let mut dense = Dense { access, clearing, past, apart: None };
     dense.clear(cx, scope)?;
+    dense.clear_apart(cx, scope)?;
     Ok(scope.writing(dense.access.tensor, Rc::new(dense)))
 }
 
@@ -133,6 +142,42 @@ fn strips_of(cx: &Lowerer<'_>, leaf: VarId, of: VarId) -> Option<Clearing> {
 }
 
 impl Dense {
+    /// Clears all of a result before its loops where it is more than caches keep, and an operand that chooses rows of it has few of them.
+    fn clear_apart(&mut self, cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
+        let Clearing::Inside(depth) = self.clearing else { return Ok(()) };
+        let order = self.access.vars.len();
+        if depth == 0 || depth + 1 >= order || has_shared_loop(cx, &cx.kernel.stmt) {
+            return Ok(());
+        }
+        let row = level_var(cx.kernel, &self.access, depth);
+        let mut chosen: Vec<(AccessKey, usize)> = Vec::new();
+        cx.kernel.stmt.visit_assigns(&mut |assign| {
+            for access in assign.rhs.accesses() {
+                let (key, format) = (AccessKey::from(access), &cx.kernel.tensors[access.tensor].format);
+                let number = (depth..key.vars.len()).find(|number| level_var(cx.kernel, &key, *number) == row);
+                let has_few = |number: &usize| format.levels()[*number].properties().compact && !format.is_dense();
+                chosen.extend(number.filter(has_few).map(|number| (key, number)));
+            }
+        });
+        let Some((chooser, number)) = chosen.into_iter().next() else { return Ok(()) };
+        let Some(values) = code(cx, self.access.tensor, scope).values else { return Ok(()) };
+        let Some(written) = count_positions(cx, &chooser, number, scope) else { return Ok(()) };
+        let rows = extent(cx, &self.access, 0, depth + 1, scope);
+        let (four, is_large) = (cx.b.int(FEW), is_more_than_kept(cx, &self.access));
+        let share = cx.b.binary(BinaryOp::Div, rows, four);
+        let is_few = cx.b.compare(CompareOp::Lt, written, share);
+        let apart = cx.b.and(is_large, is_few);
+        let apart = cx.b.define("apart", apart);
+        let block = count_values(cx, &self.access, scope);
+        cx.when(apart, |cx| {
+            let first = cx.b.int(0);
+            clear_block(cx, self.access.tensor, values, first, block);
+        });
+        cx.note(format!("`{}` is cleared at once where few of its rows are written", cx.name(self.access.tensor)));
+        self.apart = Some(apart);
+        Ok(())
+    }
+
     /// Sets the part of the result that lies under the current coordinates to its fill value, if this is the place to.
     fn clear(&self, cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
         if !matches!(self.clearing, Clearing::Inside(depth) if depth == scope.depth) {
@@ -144,7 +189,8 @@ impl Dense {
             0 => count_values(cx, &self.access, scope),
             depth => extent(cx, &self.access, depth, self.access.vars.len(), scope),
         };
-        clear_block(cx, self.access.tensor, values, first, block);
+        let within = self.apart.map(|apart| cx.b.unary(UnaryOp::Not, apart));
+        cx.when_some(within, |cx| clear_block(cx, self.access.tensor, values, first, block));
         Ok(())
     }
 }

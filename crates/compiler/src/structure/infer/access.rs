@@ -1,13 +1,18 @@
-//! Constants and accesses: where structure comes from.
+//! Constants, accesses and comparisons: where structure comes from.
+//!
+//! ```text
+//! C(i,j) = A(i,j) * (i <= j)        upper: the comparison is 0 below the diagonal
+//! ```
 //!
 //! An access `A(i,i)` with a variable in two places has the points of the diagonal; a point whose target does not lie there is its own.
 
 use lacunar_formats::{DType, Kind};
-use lacunar_notation::{Access, Equation, Expr, ExprKind, Indicator, Literal, Role, Structure};
+use lacunar_notation::{Access, BinaryFn, Equation, Expr, ExprKind, Indicator, Literal, Role, Structure, VarId};
 use lacunar_sets::{Affine, Coefficient, Map, MapPiece, Set};
 
 use super::Context;
 use super::closed::{Closed, whole};
+use crate::comparisons;
 
 /// A constant is a value without coordinates, which has no support if it is 0.
 pub(super) fn constant(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
@@ -48,10 +53,37 @@ pub(super) fn access(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
 
 /// The points at which the sum of an equation is 0, or at least 0.
 fn compared(context: &Context<'_>, access: &Access, equation: &Equation, equal: bool) -> Option<Closed> {
-    let mut closed = Closed::general(context, access.vars.clone())?;
-    let mut form = Affine::constant(equation.constant);
-    for (var, factor) in access.vars.iter().zip(&equation.factors) {
-        form = form.combined(1, &columns_of(context, &closed, *var)?, *factor)?;
+    let terms: Vec<(VarId, i64)> = access.vars.iter().copied().zip(equation.factors.iter().copied()).collect();
+    let closed = Closed::general(context, access.vars.clone())?;
+    let points = points_of(context, &closed, (&terms, equation.constant), equal)?;
+    within(closed, &points)
+}
+
+/// A comparison of two sums of variables is 0 where it does not hold.
+pub(super) fn comparison(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
+    let ExprKind::Binary(function, a, b) = &expr.kind else { return None };
+    let closed = Closed::general(context, expr.free_vars())?;
+    let of = |function: BinaryFn| {
+        let (sum, equal) = comparisons::compared(context.tensors, function, a, b)?;
+        points_of(context, &closed, sum.parts(), equal)
+    };
+    let points = match function {
+        BinaryFn::Ne => of(BinaryFn::Lt)?.union(&of(BinaryFn::Gt)?)?,
+        _ => of(*function)?,
+    };
+    within(closed, &points)
+}
+
+/// The points at which a sum of variables times numbers, and a number, is 0, if that is asked, or else at least 0.
+fn points_of(
+    context: &Context<'_>,
+    closed: &Closed,
+    (terms, constant): (&[(VarId, i64)], i64),
+    equal: bool,
+) -> Option<Set> {
+    let mut form = Affine::constant(constant);
+    for (var, factor) in terms {
+        form = form.combined(1, &columns_of(context, closed, *var)?, *factor)?;
     }
     let space = context.space(&closed.vars);
     let mut piece = space.universe();
@@ -60,13 +92,18 @@ fn compared(context: &Context<'_>, access: &Access, equation: &Equation, equal: 
     } else {
         piece.at_least(form);
     }
-    closed.support = closed.support.intersect(&Set::of_piece(space, piece))?;
+    Some(Set::of_piece(space, piece))
+}
+
+/// A value that is 0 outside of a set, in which every element is its own.
+fn within(mut closed: Closed, points: &Set) -> Option<Closed> {
+    closed.support = closed.support.intersect(points)?;
     closed.map = Map::identity(&closed.support)?;
     Some(closed)
 }
 
 /// The column of a variable, as a form.
-fn columns_of(context: &Context<'_>, closed: &Closed, var: lacunar_notation::VarId) -> Option<Affine> {
+fn columns_of(context: &Context<'_>, closed: &Closed, var: VarId) -> Option<Affine> {
     let dim = closed.vars.iter().position(|other| *other == var)?;
     Some(Affine::variable(context.params.len() + dim))
 }

@@ -41,6 +41,7 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     Rule { name: "constant", apply: access::constant },
     Rule { name: "access", apply: access::access },
+    Rule { name: "comparison", apply: access::comparison },
     Rule { name: "self-product", apply: self_product::self_product },
     Rule { name: "symmetry", apply: symmetry::symmetry },
     Rule { name: "product", apply: product::product },
