@@ -235,7 +235,7 @@ fn first_disordered(kernel: &Kernel, lhs: &Access, loops: &[VarId]) -> Option<us
         if appended.iter().all(|var| kernel.provenance.is_known(*var, &loops[..depth])) {
             return None;
         }
-        if wanted.get(depth) != Some(leaf) {
+        if wanted.get(depth) != Some(leaf) || strides_ahead(&kernel.provenance, *leaf, &loops[..depth]) {
             return Some(depth);
         }
         // Of fused variables, the first is the one whose level follows.
@@ -252,6 +252,34 @@ fn first_disordered(kernel: &Kernel, lhs: &Access, loops: &[VarId]) -> Option<us
         }
     }
     None
+}
+
+/// True if a loop runs inside of strips while the loop over the strips follows: it is over the inner part of a split, or of a pair that
+/// has one, and `before` does not tell the outer part.
+fn strides_ahead(provenance: &Provenance, leaf: VarId, before: &[VarId]) -> bool {
+    fn pairs(provenance: &Provenance, var: VarId, found: &mut Vec<VarId>) {
+        match provenance.origin(var) {
+            Some(Relation::Fuse { outer, inner, .. }) => {
+                pairs(provenance, *outer, found);
+                pairs(provenance, *inner, found);
+            }
+            _ => found.push(var),
+        }
+    }
+    let mut parts = Vec::new();
+    pairs(provenance, leaf, &mut parts);
+    let known = [before, parts.as_slice()].concat();
+    parts.iter().enumerate().any(|(number, part)| {
+        let known = &known[..before.len() + number];
+        std::iter::successors(Some(*part), |var| provenance.origin(*var)?.parents().first().copied()).any(|var| {
+            match provenance.origin(var) {
+                Some(Relation::Split { outer, inner, .. } | Relation::Divide { outer, inner, .. }) => {
+                    var == *inner && !provenance.is_known(*outer, known)
+                }
+                _ => false,
+            }
+        })
+    })
 }
 
 /// True if a variable is a strip, or made of one.

@@ -12,7 +12,7 @@ fn matrix(rows: &[&[f64]], format: Format) -> Tensor<f64> {
     let coordinates: Vec<[u64; 2]> = entries.iter().map(|(i, j, _)| [*i as u64, *j as u64]).collect();
     let list: Vec<(&[u64], f64)> =
         coordinates.iter().zip(&entries).map(|(at, (_, _, value))| (at.as_slice(), *value)).collect();
-    Tensor::from_entries(&[rows.len() as u64, rows[0].len() as u64], &list, format).unwrap()
+    Tensor::from_entries(&[rows.len() as u64, rows[0].len() as u64], &list, format).expect("the entries fit")
 }
 
 #[test]
