@@ -126,3 +126,17 @@ fn short_rows_take_short_vectors() {
     };
     assert_eq!([1, 4, 5, 20].map(lanes), [true, true, false, false]);
 }
+
+#[test]
+fn indices_tell_sizes_as_if_all_were_known() {
+    // The size of `k` comes with `x`, and then that of `i` follows from the first index of `T`, not from the second one.
+    let t = Tensor::from_entries(&[4, 1], &[(&[3, 0], 2.0)], Format::dense(2)).expect("an element");
+    let x = Tensor::from_slice(&[4], &[10.0, 20.0, 30.0, 40.0]).expect("a vector");
+    for is_known in [false, true] {
+        let options = Options::new().dims("T", &[4, 1]);
+        let options = if is_known { options.dims("x", &[4]) } else { options };
+        let kernel = Kernel::compile("y(k) = T(k + i + 2, i - 1) + x(k)", &options).expect("a program");
+        let y: Vec<f64> = kernel.call(&[("T", &t), ("x", &x)]).expect("it runs");
+        assert_eq!(y, [12.0, 20.0, 30.0, 40.0], "{is_known}");
+    }
+}

@@ -179,32 +179,54 @@ impl Sizes {
         differing.map_or(Ok(()), |second| Err((first, second)))
     }
 
-    /// Finds sizes that only indicators tell, from those that are known.
+    /// Finds sizes that only indicators tell, from those that are known. Sizes that come with values when the program runs count as known:
+    /// what follows from them is found then, and no other index tells it before.
     fn infer(&mut self, names: &Names) {
         let tied = names.accesses.iter().filter_map(|(tensor, vars, span)| {
             let (name, _) = names.tensors.get_index(*tensor)?;
             Some((names.indicators.get(name)?, vars, *span))
         });
         let tied: Vec<_> = tied.collect();
-        loop {
-            let mut found = None;
-            for &(made, vars, span) in &tied {
-                let known: Vec<Option<u64>> = vars.iter().map(|&var| self.of_var(var)).collect();
-                let inferred = made.indicator(vars.len(), names).inferred(&known);
-                let is_open = |(place, _): &(usize, u64)| {
-                    !self.is_given(names, vars[*place]) && (made.replaced || place + 1 < vars.len())
-                };
-                if let Some((place, size)) = inferred.filter(is_open) {
-                    let room = if place + 1 == vars.len() { self.room(names, &tied, vars[place]) } else { 0 };
-                    found = Some((vars[place], size.max(room), span));
-                    break;
-                }
-            }
-            let Some((var, size, span)) = found else { return };
-            let whose = names.vars.get_index(var).map_or(String::new(), |(name, _)| format!("`{name}`"));
+        // Classes of variables whose sizes are found when the program runs.
+        let mut later: Vec<usize> = Vec::new();
+        while let Some((var, size, span)) = self.inferred(names, &tied, &later) {
             let class = self.var(var);
+            let Some(size) = size else {
+                later.push(class);
+                continue;
+            };
+            let whose = names.vars.get_index(var).map_or(String::new(), |(name, _)| format!("`{name}`"));
             self.size[class] = Some(SizeUse { span, size, whose });
         }
+    }
+
+    /// The first variable whose size an indicator tells, and the size, unless it is found when the program runs.
+    fn inferred(
+        &self,
+        names: &Names,
+        tied: &[(&Made, &Vec<usize>, Span)],
+        later: &[usize],
+    ) -> Option<(usize, Option<u64>, Span)> {
+        tied.iter().find_map(|&(made, vars, span)| {
+            let own: Vec<Option<u64>> = vars.iter().map(|&var| self.of_var(var)).collect();
+            let comes = |var: usize| later.contains(&self.var(var)) || self.is_given(names, var);
+            let known: Vec<Option<u64>> =
+                vars.iter().zip(&own).map(|(&var, size)| size.or_else(|| comes(var).then_some(1))).collect();
+            let (place, size) = made.indicator(vars.len(), names).inferred(&known)?;
+            let is_last = place + 1 == vars.len();
+            if self.is_given(names, vars[place]) || !(made.replaced || !is_last) {
+                return None;
+            }
+            // A list tells its sizes; a part of a dimension is told by the size of the whole, and that by those of all parts.
+            let is_told = matches!(made.relation, Relation::List(_))
+                || if is_last {
+                    own[..place].iter().all(Option::is_some)
+                } else {
+                    own.last().is_none_or(Option::is_some)
+                };
+            let room = if is_last { self.room(names, tied, vars[place]) } else { 0 };
+            Some((vars[place], is_told.then_some(size.max(room)), span))
+        })
     }
 
     /// The room that all indices of the dimension which a variable runs over come to, as far as their variables have sizes.
