@@ -279,7 +279,11 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         })?;
         let is_declared = options.declarations.dtypes.contains_key(&program.tensors[statement.lhs.tensor].name);
         let mut plan = plan;
-        plan.notes.extend(shared.iter().filter(|(own, _)| *own == number).map(|(_, note)| note.clone()));
+        if let Some((_, note)) = shared.iter().find(|(own, _)| *own == number) {
+            plan.notes.push(note.clone());
+            // A statement with commands of its own is computed by itself: those of the copy are not for it.
+            plan.schedule = Schedule::default();
+        }
         plan.warnings.extend(warnings::of_statement(&program, statement, &plan.statement, is_declared));
         print_plan(&mut trace, &program, number, &plan);
         let needs_values = tells[number] || is_told_by_values(&program, &plan, number);
