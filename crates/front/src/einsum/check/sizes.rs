@@ -214,7 +214,7 @@ impl Sizes {
                 vars.iter().zip(&own).map(|(&var, size)| size.or_else(|| comes(var).then_some(1))).collect();
             let (place, size) = made.indicator(vars.len(), names).inferred(&known)?;
             let is_last = place + 1 == vars.len();
-            if self.is_given(names, vars[place]) || !(made.replaced || !is_last) {
+            if self.is_given(names, vars[place]) || (is_last && !made.replaced) {
                 return None;
             }
             // A list tells its sizes; a part of a dimension is told by the size of the whole, and that by those of all parts.
