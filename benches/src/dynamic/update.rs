@@ -21,7 +21,7 @@ use crate::peers::program::Peer;
 /// Formats that take part.
 const FORMATS: [&str; 8] =
     ["d{blist<64>}", "d{btree}", "d{bst}", "d{rbtree}", "d{ctree}", "d{pactree}", "{bst}{bst}", "{bst}{ctree}"];
-/// Those of which snapshots are kept as well.
+/// The formats of which snapshots are kept as well.
 const KEPT: [&str; 3] = ["d{btree}", "d{ctree}", "{bst}{ctree}"];
 /// The number of changes in a batch.
 const SIZES: [usize; 3] = [1, 1_000, 100_000];

@@ -17,7 +17,7 @@ use crate::runs::{Runs, Walk};
 use crate::sort::Key;
 use crate::words::Word;
 
-/// How many entries ahead the cache lines are fetched that will be written to. With 32 a transposition takes 1.05 to 1.1 times as long
+/// The number of entries ahead of which cache lines to write to are fetched. With 32 a transposition takes 1.05 to 1.1 times as long
 /// (`wave`, `ego-Twitter`; Zen 5).
 const AHEAD: usize = 64;
 /// Lines are fetched where the target has more bytes than this. A smaller one stays in the caches, whose latency a processor hides by

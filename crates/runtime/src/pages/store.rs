@@ -31,7 +31,7 @@ pub(super) struct Store {
     state: Mutex<State>,
 }
 
-/// What the versions of a file are.
+/// The versions of a file.
 #[derive(Debug)]
 pub(super) struct State {
     /// The pages of the file.
@@ -159,7 +159,7 @@ pub(super) fn overlaid(extents: &[Extent], changed: &[Range<usize>], mut at: usi
         _ => all.push(extent),
     };
     let mut next = changed.iter().peekable();
-    // What of the extents lies before a page is taken or replaced.
+    // The part of the extents before a page is taken or replaced.
     let mut done = 0;
     for extent in extents {
         let end = extent.page + extent.pages;

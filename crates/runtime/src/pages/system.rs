@@ -57,7 +57,7 @@ unsafe impl Send for Span {}
 unsafe impl Sync for Span {}
 
 impl Span {
-    /// So many addresses that nothing else uses, none of them memory.
+    /// A range of addresses that nothing else uses, none of them memory.
     pub fn reserve(len: usize) -> Option<Span> {
         let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: an anonymous private mapping at an address of the system's choice touches nothing that exists.
@@ -88,7 +88,7 @@ impl Span {
         self.base
     }
 
-    /// How many addresses there are.
+    /// The number of addresses.
     pub fn len(&self) -> usize {
         self.len
     }
