@@ -221,6 +221,15 @@ pub(crate) enum Choices<'a> {
     Given(&'a [Option<Choice>]),
 }
 
+/// Lets statements without a schedule that repeat another be copies of it; their numbers, each with a note. Sums whose order is fixed are not
+/// those of another statement.
+fn shared(program: &mut Program, schedules: &[Schedule], options: &Options) -> Vec<(usize, String)> {
+    if options.phase != Phase::Fused || options.strict {
+        return Vec::new();
+    }
+    structure::share(program, |number| schedules[number].commands.is_empty())
+}
+
 /// Compiles a program.
 pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> Result<Compiled, Error> {
     let mut trace = Trace::wanting(options.emit.iter().cloned());
@@ -234,13 +243,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     let unique: Vec<TensorId> = program.tensors.handles().filter(|id| program.tensors[*id].is_unique).collect();
     structure::check(&program).map_err(fault)?;
     trace.print("structure", || structures(&program));
-    let shared = match options.phase {
-        // Sums in an order that is fixed are not those of another statement.
-        Phase::Fused if !options.strict => {
-            structure::share(&mut program, |number| schedules[number].commands.is_empty())
-        }
-        _ => Vec::new(),
-    };
+    let shared = shared(&mut program, &schedules, options);
     structure::settle(&mut program);
     let completed = unique.into_iter().filter(|id| !program.tensors[*id].is_unique).collect();
     infer_fills(&mut program);

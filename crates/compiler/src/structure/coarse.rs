@@ -21,7 +21,7 @@ use lacunar_notation::{
 
 use crate::reduction::make_explicit;
 
-/// So many steps of a comparison, and bijections that it goes on with: what needs more is taken as different.
+/// The most steps of a comparison, and the most bijections that it keeps. Statements that need more are taken as different.
 const MOST_STEPS: usize = 1 << 14;
 const MOST_BIJECTIONS: usize = 64;
 

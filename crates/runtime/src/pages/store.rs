@@ -4,8 +4,8 @@
 //! file       0 1 2 3 4 5       a version of pages 0 .. 4 of which page 1 was changed:   pages 0, 1, 2 .. 4 lie at 0, 4, 2 .. 4
 //! ```
 //!
-//! What is written to the file by a version that maps it privately is appended, and is never written again: others may have it. All
-//! changes are made under one lock; so a page is given back only when no version that is being made can want it.
+//! A version that maps the file privately appends its changed pages. A page in the file is never overwritten, because other versions may
+//! read it. One lock guards the file; so a page is given back only when no version, not even one in the making, reads it.
 
 use std::fs::File;
 use std::ops::Range;
