@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use lacunar::io::{self, PatternValues, ReadOptions};
 use lacunar::{Coo, DType, DynTensor, Format};
 use lacunar_examples::grid::{Kind, write_grid};
-use lacunar_runtime::{Coordinates, Values};
 use lacunar_runtime::random::{Generator, generate};
+use lacunar_runtime::{Coordinates, Values};
 
 use crate::made::{Shape, make};
 
