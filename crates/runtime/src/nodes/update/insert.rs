@@ -86,7 +86,7 @@ impl Editor<'_> {
             return None;
         }
         let first = (base + field.word(room, 0)) as usize;
-        let words = self.node.as_mut_slice::<u32>()?.get_mut(first..=first + count as usize)?;
+        let words = self.node.part_mut::<u32>(first..first + count as usize + 1)?;
         words.copy_within(k as usize..count as usize, k as usize + 1);
         words[k as usize] = coordinate;
         let slot = self.slot(visit.base, visit.ty()) + field.slot(room, 0);
