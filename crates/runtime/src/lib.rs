@@ -41,6 +41,7 @@ mod pages;
 #[path = "no_pages.rs"]
 mod pages;
 mod parallel;
+mod parts;
 mod placed;
 pub mod pool;
 mod prune;
