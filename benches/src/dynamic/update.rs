@@ -5,14 +5,14 @@
 //! ```
 //!
 //! Peers have a map or a tree for each row in an array, but for Aspen, whose rows are in a tree, and which gets no values. Aspen keeps
-//! versions. `by 2` are tensors that two threads change; `kept` are tensors of which a snapshot is taken before each batch, and kept until the next one.
+//! versions; `kept` are tensors of which a snapshot is taken before each batch, and kept until the next one.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use lacunar::{Batch, DynTensor, Format, FormatSpec};
-use lacunar_runtime::pool::{threads, with_threads};
+use lacunar_runtime::pool::with_threads;
 
 use super::inputs::Input;
 use super::least;
@@ -34,24 +34,22 @@ type Times = [[Vec<f64>; 2]; SIZES.len()];
 /// Measures and prints.
 pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize) -> Result<()> {
     let half = (input.len() / 2).max(input.len() - input.len().min(LIMIT));
-    let at_once = if threads() > 1 { FORMATS.as_slice() } else { &[] };
-    let changed = FORMATS.iter().map(|text| (*text, false, 1)).chain(KEPT.iter().map(|text| (*text, true, 1)));
-    let formats = changed.chain(at_once.iter().map(|text| (*text, false, threads()))).map(|(text, keeps, threads)| {
-        let of_threads = if threads > 1 { format!(" by {threads}") } else { String::new() };
-        let name = format!("{text}{}{of_threads}", if keeps { " kept" } else { "" });
-        Ok((name, (keeps, threads), text.parse::<FormatSpec>()?.resolve(2)?))
+    let changed = FORMATS.iter().map(|text| (*text, false)).chain(KEPT.iter().map(|text| (*text, true)));
+    let formats = changed.map(|(text, keeps)| {
+        let name = format!("{text}{}", if keeps { " kept" } else { "" });
+        Ok((name, keeps, text.parse::<FormatSpec>()?.resolve(2)?))
     });
-    let formats: Vec<(String, (bool, usize), Format)> = formats.collect::<Result<_>>()?;
+    let formats: Vec<(String, bool, Format)> = formats.collect::<Result<_>>()?;
     let mut ours: Vec<Times> = formats.iter().map(|_| Times::default()).collect();
     let mut theirs: Vec<Times> = peers.iter().map(|_| Times::default()).collect();
     for _ in 0..rounds {
         for (place, &size) in SIZES.iter().enumerate() {
-            for ((_, (keeps, threads), format), times) in formats.iter().zip(&mut ours) {
-                if (*keeps || *threads > 1) && size == 1 {
+            for ((_, keeps, format), times) in formats.iter().zip(&mut ours) {
+                if *keeps && size == 1 {
                     continue;
                 }
                 let mut tensor = input.pack(half, format)?;
-                let [put, taken] = with_threads(*threads, || changes(input, half, (size, *keeps), &mut tensor))?;
+                let [put, taken] = with_threads(1, || changes(input, half, (size, *keeps), &mut tensor))?;
                 times[place][0].push(put);
                 times[place][1].push(taken);
                 ensure!(tensor.entries() == half as u64, "{} entries are left of {half}", tensor.entries());

@@ -138,15 +138,6 @@ impl Buffer {
         Buffer { data, len, dtype, owner: Owner::Shared(owner) }
     }
 
-    /// Uses foreign memory, without a copy, also for writing.
-    ///
-    /// # Safety
-    /// `data` points to `len` initialised elements of `dtype`, aligned for it, as long as the buffer is there. What others do with them
-    /// meanwhile goes with what is done with the buffer.
-    pub(crate) unsafe fn exclusive(data: NonNull<u8>, len: usize, dtype: DType) -> Buffer {
-        Buffer { data, len, dtype, owner: Owner::Exclusive(Box::new(())) }
-    }
-
     /// Uses the memory of a slice, without a copy, for reading. Nothing made of the buffer shares that memory.
     ///
     /// # Safety

@@ -41,7 +41,6 @@ mod pages;
 #[path = "no_pages.rs"]
 mod pages;
 mod parallel;
-mod parts;
 mod placed;
 pub mod pool;
 mod prune;

@@ -17,7 +17,7 @@ const ROOM: u64 = STRETCH / 4 * 3;
 
 /// Room that is left behind a stretch of trees.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gap {
+struct Gap {
     /// The next word and the one behind the last.
     word: u32,
     end: u32,
@@ -26,48 +26,9 @@ pub(crate) struct Gap {
     slot_end: u32,
 }
 
-impl Gap {
-    /// So many words and positions from a word and a position on.
-    pub fn new((word, slot): (u32, u32), words: u32, slots: u32) -> Gap {
-        Gap { word, end: word + words, slot, slot_end: slot + slots }
-    }
-
-    /// The number of words.
-    pub fn words(&self) -> u32 {
-        self.end - self.word
-    }
-
-    /// The first word and the first position.
-    pub fn begin(&self) -> (u64, u64) {
-        (self.word.into(), self.slot.into())
-    }
-
-    /// True if these words and positions are the last of so many.
-    pub fn ends_at(&self, words: u64, slots: u64) -> bool {
-        (u64::from(self.end), u64::from(self.slot_end)) == (words, slots)
-    }
-
-    /// True if there are so many.
-    pub fn has(&self, words: u64, slots: u64) -> bool {
-        u64::from(self.words()) >= words && u64::from(self.slot_end - self.slot) >= slots
-    }
-
-    /// Takes so many, if they are there: the first of both.
-    pub fn take(&mut self, words: u64, slots: u64) -> Option<(u32, u32)> {
-        self.has(words, slots).then(|| {
-            let taken = (self.word, self.slot);
-            (self.word, self.slot) = (self.word + words as u32, self.slot + slots as u32);
-            taken
-        })
-    }
-}
-
-/// The room between the trees of a level, in order, from a number on.
+/// The room between the trees of a level, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Gaps {
-    first: usize,
-    all: Vec<Gap>,
-}
+pub(crate) struct Gaps(Vec<Gap>);
 
 impl Gaps {
     /// Makes room between trees, of which the first words and positions are given, with those behind the last. The first word of all lies at
@@ -92,33 +53,21 @@ impl Gaps {
             *slot += *word / STRETCH * room;
             *word += *word / STRETCH * ROOM;
         }
-        Gaps { first: 0, all: gaps }
+        Gaps(gaps)
     }
 
     /// Takes so many words and positions near a word, and gives the first of both; `None` if no room near it has as many.
     pub fn take(&mut self, near: u32, words: u64, slots: u64) -> Option<(u32, u32)> {
-        let nearest = Gaps::nearest(near).wrapping_sub(self.first);
-        let near = [nearest, nearest.wrapping_add(1), nearest.wrapping_sub(1)];
-        near.into_iter().find_map(|number| self.all.get_mut(number)?.take(words, slots))
-    }
-
-    /// The number of the room that is nearest to a word.
-    fn nearest(word: u32) -> usize {
-        (u64::from(word) / (STRETCH + ROOM)) as usize
-    }
-
-    /// Takes the rooms behind a word away.
-    pub fn split_off(&mut self, word: u32) -> Gaps {
-        let first = Gaps::nearest(word).clamp(self.first, self.first + self.all.len());
-        Gaps { first, all: self.all.split_off(first - self.first) }
-    }
-
-    /// Takes rooms back that were behind these.
-    pub fn append(&mut self, mut behind: Gaps) {
-        if self.all.is_empty() {
-            self.first = behind.first;
+        let nearest = (u64::from(near) / (STRETCH + ROOM)) as usize;
+        for number in [nearest, nearest + 1, nearest.wrapping_sub(1)] {
+            let Some(gap) = self.0.get_mut(number) else { continue };
+            if u64::from(gap.end - gap.word) >= words && u64::from(gap.slot_end - gap.slot) >= slots {
+                let taken = (gap.word, gap.slot);
+                (gap.word, gap.slot) = (gap.word + words as u32, gap.slot + slots as u32);
+                return Some(taken);
+            }
         }
-        self.all.append(&mut behind.all);
+        None
     }
 }
 
@@ -142,7 +91,7 @@ mod tests {
             // Each word and each position belongs to one tree or one gap.
             for (taken, edges, before, of) in [(0, &words, &plain, 4), (1, &slots, &plain_slots, 0)] {
                 let trees = (0..lengths.len()).map(|k| (of + edges[k], of + edges[k] + before[k + 1] - before[k]));
-                let rooms = gaps.all.iter().map(|gap| match taken {
+                let rooms = gaps.0.iter().map(|gap| match taken {
                     0 => (u64::from(gap.word), u64::from(gap.end)),
                     _ => (u64::from(gap.slot), u64::from(gap.slot_end)),
                 });

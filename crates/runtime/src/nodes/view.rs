@@ -7,7 +7,7 @@
 use lacunar_formats::Schema;
 use lacunar_formats::schema::{Extent, Field, Node, Target};
 
-use crate::parts::Words;
+use crate::buffer::{Buffer, Indices};
 use crate::storage::LevelStorage;
 
 /// The arrays of a level of nodes.
@@ -16,21 +16,25 @@ pub(crate) struct View<'a> {
     /// What the nodes are.
     pub schema: &'static Schema,
     /// The handle of each parent position's root node.
-    pub root: Words<'a>,
+    pub root: &'a [u32],
     /// The words of nodes.
-    pub node: Words<'a>,
+    pub node: &'a [u32],
 }
 
 impl<'a> View<'a> {
     /// The view of a level; none of levels of other kinds, or if an array is of another type.
     pub fn of(level: &'a LevelStorage) -> Option<View<'a>> {
+        let words = |array: &'a Buffer| match array.indices()? {
+            Indices::U32(words) => Some(words),
+            _ => None,
+        };
         let (schema, root, node) = level.nodes()?;
-        Some(View { schema, root: root.words()?, node: node.words()? })
+        Some(View { schema, root: words(root)?, node: words(node)? })
     }
 
     /// The number of positions of the level.
     pub fn positions(&self) -> u64 {
-        self.node.get(Schema::POSITIONS).unwrap_or_default().into()
+        self.node.get(Schema::POSITIONS).copied().unwrap_or_default().into()
     }
 
     /// The first word of the node of a handle.

@@ -104,13 +104,13 @@ pub(crate) fn deepest(view: View) -> Option<u64> {
         }
         depth
     };
-    let some = (0..view.root.len()).filter(|parent| view.root[*parent] != 0);
-    some.max_by_key(|parent| depth(view.root[*parent])).map(|parent| parent as u64)
+    let some = view.root.iter().enumerate().filter(|(_, root)| **root != 0);
+    some.max_by_key(|(_, root)| depth(**root)).map(|(parent, _)| parent as u64)
 }
 
 /// Shows the nodes and the elements under a parent position, in the order of the schema; false if the visitor has ended that.
 pub(super) fn runs(view: View, parent: u64, visitor: &mut impl Visitor) -> bool {
-    let root = view.root.get(parent as usize).unwrap_or_default();
+    let root = view.root.get(parent as usize).copied().unwrap_or_default();
     let mut waiting: Vec<Frame> = Vec::new();
     let Some(root) = view.open(view.schema.entry(), root) else { return true };
     let Some(mut frame) = enter(view, root, visitor) else { return false };
@@ -195,6 +195,6 @@ fn child(view: View, node: &Node, base: usize, (field, to): (&Field, Target), it
 fn run<'a>(view: View<'a>, node: &Node, base: usize, field: &Field, items: std::ops::Range<u32>) -> Run<'a> {
     let room = view.room(node, base);
     let first = base + field.word(room, items.start) as usize;
-    let coordinates = view.node.part(first..first + items.len()).unwrap_or_default();
+    let coordinates = &view.node[first..first + items.len()];
     Run { coordinates, position: view.slot(node, base) + field.slot(room, items.start) }
 }

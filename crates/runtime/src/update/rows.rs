@@ -82,11 +82,11 @@ impl Tensor {
             let coordinates = &narrow(column);
             let changes = Changes { parents: &parents, coordinates, values: Some(fresh.as_bytes()) };
             if is_last {
-                let note = |number: usize, position: Option<u32>, values: &mut Buffer| {
+                let mut each = |number: usize, position: Option<u32>, values: &mut Buffer| {
                     let before = position.and_then(|position| apply(values, u64::from(position), all[number]));
-                    Some((numbers[number], before))
+                    done.push((numbers[number], before));
                 };
-                return change_runs(storage, payload, &changes, &note, done);
+                return Ok(change_runs(storage, payload, &changes, &mut each)? == count);
             }
             let (positions, new) = place_runs(storage, payload, &changes)?;
             if positions.len() < count {
@@ -149,11 +149,11 @@ impl Tensor {
         }
         let Some(payload) = payload_of(below, values, fill) else { return Ok(false) };
         let changes = Changes { parents: &parents, coordinates: &narrow(&column), values: None };
-        let note = |number: usize, position: Option<u32>, values: &mut Buffer| {
-            let value = values.element_mut::<T>(position? as usize).copied();
-            value.map(|value| (numbers[left[number]], value))
+        let mut each = |number: usize, position: Option<u32>, values: &mut Buffer| {
+            let value = position.and_then(|position| values.as_slice::<T>()?.get(position as usize).copied());
+            removed.extend(value.map(|value| (numbers[left[number]], value)));
         };
-        if !change_runs(storage, payload, &changes, &note, removed)? {
+        if change_runs(storage, payload, &changes, &mut each)? < left.len() {
             return Ok(false);
         }
         // Positions of outer levels move when the first coordinate goes: all that are empty are found before.
@@ -175,112 +175,8 @@ fn narrow(column: &[u64]) -> Vec<u32> {
 
 /// Changes a value; gives the one before.
 fn apply<T: Element>(values: &mut Buffer, at: u64, change: Change<T>) -> Option<T> {
-    let place = values.element_mut::<T>(at as usize)?;
+    let place = values.as_mut_slice::<T>()?.get_mut(at as usize)?;
     let before = *place;
     *place = change.applied(before)?;
     Some(before)
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use lacunar_formats::{DType, Format, FormatSpec};
-
-    use super::*;
-    use crate::nodes::limit;
-    use crate::pool::with_threads;
-    use crate::random::SplitMix;
-    use crate::update::Batch;
-
-    const FORMATS: [&str; 12] = [
-        "d{list}",
-        "d{blist<4>}",
-        "d{blist_holes<5>}",
-        "d{blist_unsorted<8>}",
-        "d{vblist}",
-        "d{bst}",
-        "d{ttree<6>}",
-        "d{rbtree}",
-        "d{ctree<8>}",
-        "d{btree<5>}d",
-        "{bst}{pactree<16,8>}",
-        "{ctree<16>}{btree<4>}",
-    ];
-
-    /// What is stored, by coordinates.
-    fn entries(tensor: &Tensor) -> BTreeMap<Vec<u64>, u64> {
-        let list = tensor.convert(&Format::csf(tensor.order())).unwrap().to_coo().unwrap();
-        let values = f64::unwrap(&list.values).unwrap();
-        let at = |k: usize| list.coords.iter().map(|column| column.get(k).unwrap()).collect();
-        (0..values.len()).filter(|k| values[*k] != 0.0).map(|k| (at(k), values[k] as u64)).collect()
-    }
-
-    #[test]
-    fn threads_come_to_what_one_comes_to() {
-        let mut rng = SplitMix(11);
-        for text in FORMATS {
-            let order = if text.ends_with('d') { 3 } else { 2 };
-            let format = text.parse::<FormatSpec>().unwrap().resolve(order).unwrap();
-            let dims = [900, 5000, 2][..order].to_vec();
-            let mut at = |rng: &mut SplitMix| {
-                // Half of them in a hundredth of the rows.
-                let row = if rng.below(2) == 0 { rng.below(9) } else { rng.below(900) };
-                [row, rng.below(5000), rng.below(2)][..order].to_vec()
-            };
-            let mut tensor = Tensor::zeros(dims, &format, DType::F64).unwrap();
-            let mut expected: BTreeMap<Vec<u64>, u64> = BTreeMap::new();
-            let mut first = Batch::new(order);
-            for _ in 0..9_000 {
-                let own = at(&mut rng);
-                first.set(&own, 1.0);
-                expected.insert(own, 1);
-            }
-            tensor.update(&first).unwrap();
-            for round in 0..5u64 {
-                let mut batch = Batch::new(order);
-                let stored: Vec<Vec<u64>> = expected.keys().cloned().collect();
-                for number in 0..2_000 {
-                    let known = &stored[rng.below(stored.len() as u64) as usize];
-                    match number % 4 {
-                        0 => {
-                            batch.remove(known);
-                            expected.remove(known);
-                        }
-                        1 => {
-                            batch.add(known, 2.0);
-                            *expected.entry(known.clone()).or_default() += 2;
-                        }
-                        _ => {
-                            let own = at(&mut rng);
-                            batch.set(&own, (2 + round) as f64);
-                            expected.insert(own, 2 + round);
-                        }
-                    }
-                }
-                let before = (round == 2).then(|| tensor.snapshot().unwrap());
-                let mut other = tensor.try_clone().unwrap();
-                let by_one = with_threads(1, || other.update(&batch)).unwrap();
-                let by_many = with_threads(3, || tensor.update(&batch)).unwrap();
-                assert_eq!(by_many, by_one, "{text}");
-                tensor.validate().unwrap();
-                assert_eq!(entries(&tensor), expected, "{text}, round {round}");
-                before.into_iter().for_each(|before| before.validate().unwrap());
-            }
-            // A limit that is met in the middle leaves everything as it was.
-            let mut batch = Batch::new(order);
-            (0..2_000).for_each(|_| drop(batch.set(&at(&mut rng), 50.0)));
-            for elements in [1 << 12, 1 << 14, 1 << 15, 1 << 16] {
-                limit::ELEMENTS.set(elements);
-                let updated = with_threads(3, || tensor.update(&batch));
-                limit::ELEMENTS.set(u64::MAX);
-                tensor.validate().unwrap();
-                if updated.is_ok() {
-                    break;
-                }
-                assert_eq!(entries(&tensor), expected, "{text}, {elements}");
-            }
-        }
-    }
 }

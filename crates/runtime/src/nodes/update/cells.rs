@@ -13,7 +13,7 @@ use crate::nodes::View;
 impl View<'_> {
     /// A word; 0 outside.
     pub fn word(&self, at: u64) -> u32 {
-        self.node.get(at as usize).unwrap_or_default()
+        self.node.get(at as usize).copied().unwrap_or_default()
     }
 
     /// The room of a node's arrays without a bound.
@@ -52,7 +52,7 @@ impl View<'_> {
     /// The handle that a reference has.
     pub fn referred(&self, link: Link) -> u32 {
         match link.holder {
-            None => self.root.get(link.at as usize).unwrap_or_default(),
+            None => self.root.get(link.at as usize).copied().unwrap_or_default(),
             Some(_) => self.word(u64::from(link.at)),
         }
     }

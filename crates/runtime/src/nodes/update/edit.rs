@@ -8,8 +8,6 @@
 //! On entry: a level that has been checked, whose arrays are owned. Memory for a change is taken before the first word is written
 //! ([`Editor::reserve`]); so a change that fails leaves everything as it was.
 
-use std::ops::Range;
-
 use lacunar_formats::schema::{Field, FieldKind, Schema, Target};
 
 use super::cells::Cell;
@@ -17,7 +15,7 @@ use super::free::{Kept, LONG, Shape};
 use super::items::Item;
 use super::payload::{Payload, reserve};
 use crate::buffer::Buffer;
-use crate::error::{AllocError, StorageError};
+use crate::error::StorageError;
 use crate::nodes::build::growing_room;
 use crate::nodes::{View, holder_word};
 
@@ -59,8 +57,6 @@ pub(crate) struct Editor<'a> {
     pub payload: Payload<'a>,
     /// The parent position.
     pub parent: u32,
-    /// The parent positions whose roots may be looked at.
-    pub rows: Range<usize>,
     /// The nodes from the root on to the one that is changed.
     pub path: Vec<Visit>,
     /// The position that the new element was given.
@@ -69,9 +65,9 @@ pub(crate) struct Editor<'a> {
 
 impl Editor<'_> {
     /// The level as it is.
-    pub fn view<'v>(&'v self) -> View<'v> {
-        let words = |array: &'v Buffer| array.words().unwrap_or_default();
-        View { schema: self.schema, root: words(self.root), node: words(self.node) }
+    pub fn view(&self) -> View<'_> {
+        let root = self.root.as_slice().unwrap_or_default();
+        View { schema: self.schema, root, node: self.node.as_slice().unwrap_or_default() }
     }
 
     /// A word; 0 outside.
@@ -126,15 +122,9 @@ impl Editor<'_> {
 
     /// Writes a word.
     pub fn set(&mut self, at: u64, word: u32) {
-        if let Some(own) = self.node.element_mut(at as usize) {
-            *own = word;
-        }
-    }
-
-    /// Writes the handle of the root node under a parent position.
-    pub fn set_root(&mut self, parent: u32, handle: u32) {
-        if let Some(root) = self.root.element_mut(parent as usize) {
-            *root = handle;
+        let words = self.node.as_mut_slice::<u32>().unwrap_or_default();
+        if let Some(slot) = words.get_mut(at as usize) {
+            *slot = word;
         }
     }
 
@@ -175,7 +165,9 @@ impl Editor<'_> {
     pub fn connect(&mut self, link: Link, base: u32, ty: usize) {
         let handle = self.handle(base, ty);
         if link.holder.is_none() {
-            self.set_root(link.at, handle);
+            if let Some(root) = self.root.as_mut_slice::<u32>().and_then(|root| root.get_mut(link.at as usize)) {
+                *root = handle;
+            }
         } else {
             self.set(u64::from(link.at), handle);
         }
@@ -185,7 +177,9 @@ impl Editor<'_> {
     /// Makes a reference null.
     pub fn disconnect(&mut self, link: Link) {
         if link.holder.is_none() {
-            self.set_root(link.at, 0);
+            if let Some(root) = self.root.as_mut_slice::<u32>().and_then(|root| root.get_mut(link.at as usize)) {
+                *root = 0;
+            }
         } else {
             self.set(u64::from(link.at), 0);
         }
@@ -213,10 +207,6 @@ impl Editor<'_> {
     /// # Errors
     /// Handles or positions do not fit into 32 bits, or memory is refused.
     pub fn reserve_exactly(&mut self, words: u64, slots: u64) -> Result<(), StorageError> {
-        if self.kept.is_portion {
-            let bytes = (words + slots) * size_of::<u32>() as u64;
-            return if self.kept.has_spare(words, slots) { Ok(()) } else { Err(AllocError { bytes }.into()) };
-        }
         let wide = |what: &str| StorageError::Width { what: what.to_string(), width: 32 };
         if self.node.len() as u64 + words > u64::from(u32::MAX) {
             return Err(wide("a handle of a node"));
@@ -264,9 +254,9 @@ impl Editor<'_> {
     /// Takes so many words and positions in the room that is nearest to a node, or else to the first one of a row beside this one.
     pub fn take_near(&mut self, near: Option<u32>, words: u64, slots: u64) -> Option<(u32, u32)> {
         let beside = || {
-            let (row, roots) = (self.parent as usize, self.view().root);
-            let first = row.saturating_sub(BESIDE).max(self.rows.start);
-            (first..self.rows.end.min(row + BESIDE + 1)).find_map(|row| roots.get(row).filter(|root| *root != 0))
+            let (row, roots) = (self.parent as usize, self.root.as_slice::<u32>()?);
+            let rows = row.saturating_sub(BESIDE)..roots.len().min(row + BESIDE + 1);
+            roots.get(rows)?.iter().copied().find(|root| *root != 0)
         };
         let near = near.or_else(beside)?;
         self.kept.gaps.take(near, words, slots)
@@ -277,30 +267,14 @@ impl Editor<'_> {
     /// # Errors
     /// Memory is refused; none that has been [reserved](Editor::reserve).
     pub fn extend(&mut self, words: u64, slots: u64) -> Result<(u32, u32), StorageError> {
-        match self.kept.take_spare(words, slots) {
-            Some(taken) => Ok(taken),
-            None => self.extend_arrays(words, slots),
-        }
-    }
-
-    /// The same where the arrays end.
-    ///
-    /// # Errors
-    /// As before.
-    pub fn extend_arrays(&mut self, words: u64, slots: u64) -> Result<(u32, u32), StorageError> {
         let align = u64::from(self.schema.align());
         let base = (self.node.len() as u64).max(align).next_multiple_of(align);
         let slot = self.payload.positions();
         self.node.resize(base + words)?;
         self.payload.grow(slot + slots)?;
-        self.set_positions();
-        Ok((base as u32, slot as u32))
-    }
-
-    /// Writes down how many positions there are.
-    pub fn set_positions(&mut self) {
         let positions = self.payload.positions();
         self.set(Schema::POSITIONS as u64, positions as u32);
+        Ok((base as u32, slot as u32))
     }
 
     /// Clears a node's words.
@@ -308,7 +282,7 @@ impl Editor<'_> {
         let schema = self.schema;
         let (described, first) = (&schema.nodes()[ty], u64::from(base));
         let words = first as usize..(first + described.words(room)) as usize;
-        if let Some(words) = self.node.part_mut::<u32>(words) {
+        if let Some(words) = self.node.as_mut_slice::<u32>().and_then(|all| all.get_mut(words)) {
             words.fill(0);
         }
         if let Some(word) = described.layout.slot {

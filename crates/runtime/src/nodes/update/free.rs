@@ -12,7 +12,7 @@ use super::items::{Fit, Item, Source};
 use super::payload::FRESH;
 use super::renew::Renewal;
 use super::search::Search;
-use crate::nodes::gaps::{Gap, Gaps};
+use crate::nodes::gaps::Gaps;
 
 /// How many items an array without a bound gets before its node is split, if it can be.
 pub(crate) const LONG: u32 = 128;
@@ -33,14 +33,10 @@ pub(crate) struct Kept {
     pub most: Most,
     /// By type and class of room, the first words of free nodes.
     free: Vec<Vec<u32>>,
-    /// How many words these have; of one of several portions less than 0 perhaps.
-    free_words: i64,
+    /// How many words these have.
+    free_words: u64,
     /// The room between trees that were laid out in order.
     pub gaps: Gaps,
-    /// Words and positions behind all others that no node has had.
-    spares: Vec<Gap>,
-    /// This is what one of several threads has: the arrays cannot grow.
-    pub is_portion: bool,
     /// How many elements there were when nodes were laid out in order, how many have been put in since, and how many words nodes have that
     /// were made since and lie far from their rows.
     pub laid_out: u64,
@@ -50,8 +46,6 @@ pub(crate) struct Kept {
     pub path: Vec<super::edit::Visit>,
     /// What is kept to make subtensors anew, once that was asked for.
     pub renewal: Option<Box<Renewal>>,
-    /// Others, for more threads.
-    renewals: Vec<Renewal>,
 }
 
 impl Clone for Kept {
@@ -63,14 +57,11 @@ impl Clone for Kept {
             free: self.free.clone(),
             free_words: self.free_words,
             gaps: self.gaps.clone(),
-            spares: self.spares.clone(),
-            is_portion: self.is_portion,
             laid_out: self.laid_out,
             inserted: self.inserted,
             far_words: self.far_words,
             path: Vec::new(),
             renewal: None,
-            renewals: Vec::new(),
         }
     }
 }
@@ -82,8 +73,6 @@ impl PartialEq for Kept {
     }
 }
 
-/// How many spares are kept.
-const SPARES: usize = 8;
 /// Classes of room: one for each bit of a number.
 const CLASSES: usize = 33;
 
@@ -106,7 +95,7 @@ impl Kept {
 
     /// Says how many words a node has that was taken.
     pub fn has_taken(&mut self, words: u64) {
-        self.free_words -= words as i64;
+        self.free_words -= words;
     }
 
     /// Keeps a node that is free, by its first word, with so many words.
@@ -114,75 +103,13 @@ impl Kept {
         let class = (u32::BITS - room.leading_zeros()) as usize;
         if let Some(list) = self.free.get_mut(ty * CLASSES + class) {
             list.push(base);
-            self.free_words += words as i64;
+            self.free_words += words;
         }
-    }
-
-    /// Takes words and positions that no node has had.
-    pub fn take_spare(&mut self, words: u64, slots: u64) -> Option<(u32, u32)> {
-        self.spares.iter_mut().rev().find_map(|spare| spare.take(words, slots))
-    }
-
-    /// True if there are so many, side by side.
-    pub fn has_spare(&self, words: u64, slots: u64) -> bool {
-        self.spares.iter().any(|spare| spare.has(words, slots))
-    }
-
-    /// Takes apart what there is for threads that begin at words each, and take some words and positions behind all others with them.
-    pub fn cut(&mut self, parts: &[(u32, Gap)]) -> Vec<Kept> {
-        let (count, mut spares) = (parts.len(), std::mem::take(&mut self.spares));
-        let each = spares.len().div_ceil(count.max(1));
-        let mut portions = Vec::with_capacity(count);
-        for (number, (begin, own)) in parts.iter().enumerate().rev() {
-            let mut part_of = |list: &mut Vec<u32>| list.split_off(list.len() - list.len() / (number + 1));
-            let free = self.free.iter_mut().map(&mut part_of).collect();
-            let free_words = self.free_words / (number as i64 + 1);
-            self.free_words -= free_words;
-            let mut own_spares = spares.split_off(spares.len() - each.min(spares.len()));
-            own_spares.insert(0, *own);
-            portions.push(Kept {
-                shapes: self.shapes.clone(),
-                searches: self.searches.clone(),
-                most: self.most,
-                free,
-                free_words,
-                gaps: if number == 0 { std::mem::take(&mut self.gaps) } else { self.gaps.split_off(*begin) },
-                spares: own_spares,
-                is_portion: true,
-                renewal: if number == 0 { self.renewal.take() } else { self.renewals.pop().map(Box::new) },
-                ..Kept::default()
-            });
-        }
-        portions.reverse();
-        portions
-    }
-
-    /// Takes back what was taken apart; how many words and positions of so many are in use, as those behind them are given up.
-    pub fn join(&mut self, portions: Vec<Kept>, (words, slots): (u64, u64)) -> (u64, u64) {
-        for mut portion in portions {
-            self.free.iter_mut().zip(&mut portion.free).for_each(|(all, own)| all.append(own));
-            self.free_words += portion.free_words;
-            self.gaps.append(portion.gaps);
-            self.spares.append(&mut portion.spares);
-            self.inserted += portion.inserted;
-            self.far_words += portion.far_words;
-            match self.renewal {
-                None => self.renewal = portion.renewal,
-                Some(_) => self.renewals.extend(portion.renewal.map(|renewal| *renewal)),
-            }
-        }
-        let last = self.spares.iter().position(|spare| spare.ends_at(words, slots));
-        let used = last.map_or((words, slots), |last| self.spares.remove(last).begin());
-        // Small ones are soon more than they are worth.
-        self.spares.retain(|spare| spare.words() > 0);
-        self.spares.sort_unstable_by_key(Gap::words);
-        self.spares.drain(..self.spares.len().saturating_sub(SPARES));
-        used
     }
 
     /// True if a quarter of so many words is free.
     pub fn is_largely_free(&self, words: usize) -> bool {
-        self.free_words > words as i64 / 4
+        self.free_words > words as u64 / 4
     }
 }
 

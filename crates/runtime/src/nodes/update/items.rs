@@ -300,7 +300,7 @@ impl Editor<'_> {
             };
             let first = (u64::from(base) + field.word(room, 0)) as usize;
             let words = first..first + self.capacity(ty, field, room) as usize;
-            if let Some(words) = self.node.part_mut::<u32>(words) {
+            if let Some(words) = self.node.as_mut_slice::<u32>().and_then(|all| all.get_mut(words)) {
                 words.fill(nothing);
             }
         }

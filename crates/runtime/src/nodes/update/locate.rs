@@ -248,7 +248,7 @@ impl View<'_> {
         let full = |number: &&usize| matches!(node.fields[**number].kind, FieldKind::Elem { nonempty: true, .. });
         let reached = fields.iter().find(full).map(|number| {
             let first = (u64::from(base) + node.fields[*number].word(room, 0)) as usize;
-            let coordinates = self.node.part(first..first + count as usize).unwrap_or_default();
+            let coordinates = self.node.get(first..first + count as usize).unwrap_or_default();
             coordinates.partition_point(|there| *there < coordinate) as u32
         });
         if let ([number], Some(k)) = (fields, reached) {

@@ -8,7 +8,6 @@
 //! payload.rs    what lies at positions                join.rs        nodes that have too few elements
 //! free.rs       nodes that are not used any more      search.rs      comparisons on the way to a coordinate
 //! run.rs        many changes, row after row           renew.rs       rows that are made anew
-//! portions.rs   the same on several threads
 //! ```
 
 mod cells;
@@ -19,7 +18,6 @@ mod items;
 mod join;
 mod locate;
 mod payload;
-mod portions;
 mod rebalance;
 mod remove;
 mod renew;
@@ -54,8 +52,7 @@ fn edit<R>(
     kept.prepare(schema);
     let path = std::mem::take(&mut kept.path);
     let parent = u32::try_from(parent).ok()?;
-    let rows = 0..root.len();
-    let mut editor = Editor { schema, node, root, kept, payload, parent, rows, path, landed: None };
+    let mut editor = Editor { schema, node, root, kept, payload, parent, path, landed: None };
     let result = work(&mut editor);
     let path = editor.path;
     if path.capacity() <= KEPT_PATH {

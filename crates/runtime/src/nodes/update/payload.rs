@@ -49,12 +49,6 @@ impl<'a> Payload<'a> {
         Payload { is_cleared: true, ..Payload::values(buffer, stride, &[]) }
     }
 
-    /// The same with other memory for the array.
-    pub fn over<'b>(&self, buffer: &'b mut Buffer) -> Payload<'b> {
-        let (stride, bytes, is_cleared) = (self.stride, self.bytes, self.is_cleared);
-        Payload { buffer, stride, bytes, is_cleared, fresh: self.fresh.clone(), held: Vec::new() }
-    }
-
     /// The number of positions.
     pub fn positions(&self) -> u64 {
         (self.buffer.len() / self.stride.max(1)) as u64
@@ -83,18 +77,19 @@ impl<'a> Payload<'a> {
     /// Copies a range of positions to a place and those behind it.
     pub fn shift(&mut self, from: Range<u64>, to: u64) {
         let (from, to) = (self.range(from), to as usize * self.bytes);
-        self.buffer.copy_bytes(from, to);
-    }
-
-    /// Takes positions from `len` on away.
-    pub fn truncate(&mut self, len: u64) {
-        self.buffer.truncate(len as usize * self.stride);
+        let bytes = self.buffer.bytes_mut();
+        if bytes.len() >= from.end.max(to + (from.end - from.start)) {
+            bytes.copy_within(from, to);
+        }
     }
 
     /// Exchanges what is at two positions.
     pub fn exchange(&mut self, one: u64, other: u64) {
         let (one, other) = (self.range(one..one + 1), self.range(other..other + 1));
-        self.buffer.exchange_bytes(one, other.start);
+        let bytes = self.buffer.bytes_mut();
+        if bytes.len() >= one.end.max(other.end) {
+            one.zip(other).for_each(|(one, other)| bytes.swap(one, other));
+        }
     }
 
     /// Takes what is at a position beside; its number there.
@@ -102,7 +97,7 @@ impl<'a> Payload<'a> {
         // Without values, any number but that of the new element.
         let number = 1 + self.held.len().checked_div(self.bytes).unwrap_or(0);
         let range = self.range(position..position + 1);
-        if let Some(bytes) = self.buffer.part_bytes(range) {
+        if let Some(bytes) = self.buffer.bytes_mut().get(range) {
             self.held.extend_from_slice(bytes);
         }
         number as u32
@@ -111,7 +106,7 @@ impl<'a> Payload<'a> {
     /// Puts what is held at a position.
     pub fn put(&mut self, held: u32, position: u64) {
         let to = self.range(position..position + 1);
-        let Some(to) = self.buffer.part_bytes(to) else { return };
+        let Some(to) = self.buffer.bytes_mut().get_mut(to) else { return };
         let from = match held.checked_sub(1) {
             None => self.fresh.get(..self.bytes),
             Some(other) => self.held.get(other as usize * self.bytes..(other as usize + 1) * self.bytes),
@@ -131,7 +126,7 @@ impl<'a> Payload<'a> {
     /// Writes the bytes of an element to a position.
     pub fn write(&mut self, bytes: &[u8], position: u64) {
         let to = self.range(position..position + 1);
-        if let Some(to) = self.buffer.part_bytes(to) {
+        if let Some(to) = self.buffer.bytes_mut().get_mut(to) {
             to.iter_mut().zip(bytes).for_each(|(to, byte)| *to = MaybeUninit::new(*byte));
         }
     }
@@ -155,7 +150,7 @@ impl<'a> Payload<'a> {
     pub fn vacate(&mut self, position: u64) {
         if self.is_cleared {
             let range = self.range(position..position + 1);
-            if let Some(bytes) = self.buffer.part_bytes(range) {
+            if let Some(bytes) = self.buffer.bytes_mut().get_mut(range) {
                 bytes.fill(MaybeUninit::new(0));
             }
         }

@@ -130,7 +130,7 @@ impl Editor<'_> {
             return false;
         }
         let words = first as usize..(first + u64::from(count)) as usize;
-        if let Some(words) = self.node.part_mut::<u32>(words) {
+        if let Some(words) = self.node.as_mut_slice::<u32>().and_then(|all| all.get_mut(words)) {
             words.copy_within(k as usize + 1.., k as usize);
         }
         let slot = self.slot(visit.base, visit.ty()) + field.slot(room, 0);

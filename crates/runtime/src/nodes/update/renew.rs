@@ -173,7 +173,9 @@ impl Editor<'_> {
             None => 0,
         };
         self.kept.inserted += count as u64;
-        self.set_root(self.parent, root);
+        if let Some(word) = self.root.as_mut_slice::<u32>().and_then(|root| root.get_mut(self.parent as usize)) {
+            *word = root;
+        }
         // The last that becomes free is the first that is used again: so those that lie one behind the other stay so.
         for &(ty, base) in read.nodes.iter().rev() {
             self.discard(base, ty as usize);
@@ -207,25 +209,21 @@ impl Editor<'_> {
             };
             places.extend(template.nodes.iter().map(|node| (base + node.word, slot + node.slot)));
         }
+        let words = self.node.as_mut_slice::<u32>().unwrap_or_default();
         for (number, (base, slot)) in places.iter().enumerate() {
             let from = template.words_of(number);
-            if let Some(words) = self.node.part_mut::<u32>(*base as usize..*base as usize + from.len()) {
-                words.copy_from_slice(from);
-                if let Some(word) = self.schema.nodes()[template.nodes[number].ty as usize].layout.slot {
-                    words[word as usize] = *slot;
-                }
+            words[*base as usize..*base as usize + from.len()].copy_from_slice(from);
+            if let Some(word) = self.schema.nodes()[template.nodes[number].ty as usize].layout.slot {
+                words[(*base + word) as usize] = *slot;
             }
         }
         let moved = |word: u32, node: u32| word - template.nodes[node as usize].word + places[node as usize].0;
         for handle in &template.handles {
-            if let Some(own) = self.node.element_mut::<u32>(moved(handle.at, handle.holder) as usize) {
-                *own = moved(*own, handle.to);
-            }
+            let own = &mut words[moved(handle.at, handle.holder) as usize];
+            *own = moved(*own, handle.to);
         }
         for (&(word, _, node), element) in template.elements.iter().zip(merged) {
-            if let Some(own) = self.node.element_mut::<u32>(moved(word, node) as usize) {
-                *own = element.coordinate;
-            }
+            words[moved(word, node) as usize] = element.coordinate;
         }
         for (&(_, position, node), element) in template.elements.iter().zip(merged) {
             let to = u64::from(position - template.nodes[node as usize].slot + places[node as usize].1);

@@ -3,14 +3,12 @@
 //! Changes are sorted by parent position and coordinate, and each coordinate occurs once under its parent position. A *run* is what one
 //! parent position has of them. A run that is a considerable part of what is stored there is merged with that at once (`renew.rs`);
 //! of others, each change is carried out where it is. The nodes that come next are asked for on the way, as most of the time would go
-//! by waiting for them. Many changes are carried out by several threads, each of which has other runs (`portions.rs`).
+//! by waiting for them.
 //!
 //! ```text
 //! parents      2 2 2 5 9 9        runs     2: put 1 4 8      5: put 3      9: put 0 7
 //! coordinates  1 4 8 3 0 7
 //! ```
-
-use std::ops::Range;
 
 use super::edit::Editor;
 use super::insert::Put;
@@ -21,7 +19,6 @@ use super::renew::Renewal;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
 use crate::moved::fetch;
-use crate::nodes::View;
 use crate::storage::LevelStorage;
 
 /// Changes of a level.
@@ -42,10 +39,10 @@ impl Changes<'_> {
         &all[number * size..(number + 1) * size]
     }
 
-    /// The run that begins with a change, of changes before `end`.
-    pub fn run(&self, from: usize, end: usize) -> Range<usize> {
+    /// The run that begins with a change.
+    fn run(&self, from: usize) -> std::ops::Range<usize> {
         let parent = self.parents[from];
-        let len = self.parents[from..end].iter().take_while(|own| **own == parent).count();
+        let len = self.parents[from..].iter().take_while(|own| **own == parent).count();
         from..from + len
     }
 }
@@ -54,36 +51,43 @@ impl Changes<'_> {
 /// only of those of which something is stored.
 pub(crate) type Changed<'a> = dyn FnMut(usize, Option<u32>, &mut Buffer) + 'a;
 
-/// The same, by any of several threads; what comes of it is kept in a list.
-pub(crate) type Noted<'a, R> = dyn Fn(usize, Option<u32>, &mut Buffer) -> Option<R> + Sync + 'a;
-
-/// Carries out changes of an innermost level, on several threads if they are many; false if the schema has no way for one of them. The notes
-/// are of the changes that were carried out.
+/// Carries out changes of an innermost level; how many were. The others were not, as the schema has no way for the first of them.
 ///
 /// # Errors
-/// Handles or positions are too many, or memory is refused; what `note` was not told of has not been carried out.
-pub(crate) fn change_runs<R: Send>(
+/// Handles or positions are too many, or memory is refused; what `each` was not told of has not been carried out.
+pub(crate) fn change_runs(
     level: &mut LevelStorage,
     payload: Payload<'_>,
     changes: &Changes<'_>,
-    note: &Noted<'_, R>,
-    notes: &mut Vec<R>,
-) -> Result<bool, StorageError> {
-    let changed = super::edit(level, 0, payload, |editor| {
-        for range in editor.change_at_once(changes, note, notes) {
-            let mut each = |number: usize, position: Option<u32>, values: &mut Buffer| {
-                notes.extend(note(number, position, values));
-            };
-            let end = range.end;
-            let (done, outcome) = editor.change(changes, range, &mut each);
-            outcome?;
-            if done < end {
-                return Ok(false);
+    each: &mut Changed<'_>,
+) -> Result<usize, StorageError> {
+    super::edit(level, 0, payload, |editor| {
+        if editor.kept.renewal.is_none() {
+            editor.kept.renewal = Renewal::of(editor.schema).map(Box::new);
+        }
+        let mut done = 0;
+        while done < changes.parents.len() {
+            let run = changes.run(done);
+            done = run.end;
+            let Ok(parent) = u32::try_from(changes.parents[run.start]) else { return Ok(run.start) };
+            editor.fetch_ahead(changes.parents, run.clone());
+            editor.parent = parent;
+            if (run.len() > 1) && editor.renew(changes, run.clone(), each)? {
+                continue;
+            }
+            for number in run {
+                let carried_out = match changes.values {
+                    Some(_) => editor.put_one(changes, number, each)?,
+                    None => editor.remove_one(changes.coordinates[number], number, each)?,
+                };
+                if !carried_out {
+                    return Ok(number);
+                }
             }
         }
-        Ok(true)
-    });
-    changed.unwrap_or(Ok(false))
+        Ok(done)
+    })
+    .unwrap_or(Ok(0))
 }
 
 /// Stores coordinates of a level that has others below, and gives their positions, and which of them are new; for the first changes, as
@@ -99,9 +103,9 @@ pub(crate) fn place_runs(
     let (mut positions, mut new) = (Vec::new(), Vec::new());
     let placed = super::edit(level, 0, payload, |editor| -> Result<(), StorageError> {
         while positions.len() < changes.parents.len() {
-            let run = changes.run(positions.len(), changes.parents.len());
+            let run = changes.run(positions.len());
             let Ok(parent) = u32::try_from(changes.parents[run.start]) else { break };
-            editor.fetch_ahead(changes.parents, run.start);
+            editor.fetch_ahead(changes.parents, run.clone());
             editor.parent = parent;
             let coordinates = &changes.coordinates[run.clone()];
             let (start, mut stored) = (positions.len(), 0);
@@ -135,44 +139,6 @@ pub(crate) fn place_runs(
 const NOWHERE: u64 = u64::MAX;
 
 impl Editor<'_> {
-    /// Carries out the changes of a range, as far as possible: up to where it has come, and an error if there was one; without one, the schema
-    /// has no way for the next change.
-    pub fn change(
-        &mut self,
-        changes: &Changes<'_>,
-        range: Range<usize>,
-        each: &mut Changed<'_>,
-    ) -> (usize, Result<(), StorageError>) {
-        if self.kept.renewal.is_none() {
-            self.kept.renewal = Renewal::of(self.schema).map(Box::new);
-        }
-        let mut done = range.start;
-        while done < range.end {
-            let run = changes.run(done, range.end);
-            let Ok(parent) = u32::try_from(changes.parents[done]) else { return (done, Ok(())) };
-            self.fetch_ahead(&changes.parents[..range.end], done);
-            self.parent = parent;
-            let renewed = if run.len() > 1 { self.renew(changes, run.clone(), each) } else { Ok(false) };
-            match renewed {
-                Ok(true) => done = run.end,
-                Ok(false) => {}
-                Err(error) => return (done, Err(error)),
-            }
-            while done < run.end {
-                let carried_out = match changes.values {
-                    Some(_) => self.put_one(changes, done, each),
-                    None => self.remove_one(changes.coordinates[done], done, each),
-                };
-                match carried_out {
-                    Ok(true) => done += 1,
-                    Ok(false) => return (done, Ok(())),
-                    Err(error) => return (done, Err(error)),
-                }
-            }
-        }
-        (done, Ok(()))
-    }
-
     /// The positions of coordinates that ascend, of which neighbors may be the same.
     fn find_all(&self, coordinates: &[u32], positions: &mut Vec<u64>) {
         let (view, searches) = (self.view(), &self.kept.searches);
@@ -207,23 +173,24 @@ impl Editor<'_> {
     }
 
     /// Asks for the nodes of the runs that come next.
-    fn fetch_ahead(&self, parents: &[u64], from: usize) {
-        let View { root: roots, node: words, .. } = self.view();
+    fn fetch_ahead(&self, parents: &[u64], run: std::ops::Range<usize>) {
+        let (roots, words) = (self.root.as_slice::<u32>(), self.node.as_slice::<u32>());
+        let (Some(roots), Some(words)) = (roots, words) else { return };
         // Of several types, the first stands for all.
         let types = self.schema.types(self.schema.entry());
         let root_slot = types.first().and_then(|ty| self.schema.nodes()[*ty].layout.slot);
-        let root = |ahead: usize| parents.get(from + ahead).map(|parent| *parent as usize);
+        let root = |ahead: usize| parents.get(run.start + ahead).and_then(|parent| roots.get(*parent as usize));
         if let Some(root) = root(FAR) {
-            fetch(roots.address(root));
+            fetch(std::ptr::from_ref(root));
         }
-        let node = |ahead: usize| Some((roots.get(root(ahead)?)? & !(self.schema.align() - 1)) as usize);
+        let node = |ahead: usize| root(ahead).map(|handle| (*handle & !(self.schema.align() - 1)) as usize);
         if let Some(base) = node(NEAR) {
             // In a row that was laid out at once, what the root has before it and behind it is around it.
             let lines = [base, base.wrapping_sub(LINE), base + LINE];
-            lines.into_iter().for_each(|word| fetch(words.address(word)));
+            lines.into_iter().for_each(|word| fetch(words.as_ptr().wrapping_add(word)));
         }
         if let Some(base) = node(NEXT) {
-            let slot = root_slot.and_then(|word| words.get(base + word as usize)).unwrap_or_default();
+            let slot = root_slot.and_then(|word| words.get(base + word as usize)).copied().unwrap_or_default();
             self.payload.fetch(u64::from(slot));
         }
     }

@@ -167,7 +167,7 @@ impl View<'_> {
     /// How many of so many coordinates from a word on are less than one, their number, and if the next one is it.
     #[inline]
     fn reach(&self, first: u64, count: u32, coordinate: u32) -> (u32, u32, bool) {
-        let words = self.node.part(first as usize..first as usize + count as usize).unwrap_or_default();
+        let words = self.node.get(first as usize..first as usize + count as usize).unwrap_or_default();
         let k = words.partition_point(|there| *there < coordinate);
         (k as u32, words.len() as u32, words.get(k) == Some(&coordinate))
     }
