@@ -256,7 +256,9 @@ fn lists_of_full_nodes_may_be_long() {
     }
     assert!(matches!(tensor.remove::<f64>(&[1]), Err(StorageError::NotRepresentable { .. })));
     let mut batch = Batch::new(1);
-    (0..4).for_each(|k| drop(batch.set(&[2 * k], 2.0)));
+    for k in 0..4 {
+        batch.set(&[2 * k], 2.0);
+    }
     assert_eq!(tensor.update(&batch).unwrap().inserted, 4);
     tensor.validate().unwrap();
     assert_eq!(tensor.entries(), u64::from(count) + 4);
