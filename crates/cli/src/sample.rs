@@ -84,7 +84,7 @@ impl Statement<'_> {
         let mut operands: Vec<(String, DynTensor)> = Vec::new();
         smaller.rhs = self.restrict_operands(smaller.rhs, &sample, &mut program, &mut operands)?;
         let name = program.tensors[statement.lhs.tensor].name.clone();
-        // What `=` replaces is no operand of the smaller statement, whose reads have names of their own.
+        // The smaller statement reads operands under names of their own. It needs the old value of its result to combine with it alone.
         if statement.op.monoid().is_some()
             && let Some((_, before)) = self.given.iter().find(|(given, _)| *given == name)
         {

@@ -247,7 +247,7 @@ fn access(stmt: &Stmt) -> Option<(ArrayId, ExprId)> {
     }
 }
 
-/// How many statements access an array by a load or a store.
+/// The number of loads and stores of an array in a statement.
 fn accesses(stmt: &Stmt, array: ArrayId) -> usize {
     let mut count = 0;
     visit(stmt, &mut |inner| count += usize::from(access(inner).is_some_and(|(accessed, _)| accessed == array)));

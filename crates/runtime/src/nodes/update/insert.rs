@@ -319,7 +319,7 @@ impl Editor<'_> {
     }
 }
 
-/// How many nodes pass an element on at most, each to the next.
+/// An insertion changes at most so many nodes that pass an element on to the next.
 const MOST_PASSED: usize = 64;
 /// How many nodes are made for an element besides one for each node above it.
 const SPARE: u64 = 4;
