@@ -285,7 +285,7 @@ impl KernelPrinter<'_> {
                 self.define(var, &format!("{array}[{index}]"));
             }
             Stmt::Store { array, index, value, reduce, .. } => self.store(array, index, value, reduce),
-            Stmt::For { var, begin, end, kind, ref body } => self.for_loop(stmt, kind, (var, begin, end), body),
+            Stmt::For { var, begin, end, kind, ref body, .. } => self.for_loop(stmt, kind, (var, begin, end), body),
             Stmt::While { cond, ref body } => self.while_loop(cond, body),
             Stmt::Break => self.line("break;"),
             Stmt::If { cond, ref then, ref otherwise } => {

@@ -28,6 +28,7 @@ use crate::ir::{
 };
 use crate::loops::{may_be_vector, take_flags};
 use crate::verify::is_c_keyword;
+use crate::walk::is_straight;
 
 impl Function {
     /// The type of an expression.
@@ -51,6 +52,7 @@ struct OpenLoop {
     var: VarId,
     begin: ExprId,
     end: ExprId,
+    loads: Option<ExprId>,
     kind: LoopKind,
 }
 
@@ -322,16 +324,24 @@ impl Builder {
     /// [`Builder::begin_for`] for any kind of loop.
     pub fn begin_for_kind(&mut self, kind: LoopKind, name: &str, begin: ExprId, end: ExprId) -> ExprId {
         let var = self.new_var(name, DType::I64, false);
-        self.loops.push(OpenLoop { var, begin, end, kind });
+        self.loops.push(OpenLoop { var, begin, end, loads: None, kind });
         self.begin_block();
         self.var(var)
+    }
+
+    /// Says of the loop that was opened last that its loads are in bounds up to a number of iterations ([`Stmt::For`]). That is
+    /// forgotten if the loop turns out not to be a vector loop of straight code.
+    pub fn loads_up_to(&mut self, loads: ExprId) {
+        if let Some(innermost) = self.loops.last_mut() {
+            innermost.loads = Some(loads);
+        }
     }
 
     /// Closes the loop that was opened last. Flags that a vector loop sets are set before it, if it runs at all. The loop becomes
     /// serial if even then its body is not one for vectors.
     pub fn end_for(&mut self) {
         let mut body = self.end_block();
-        if let Some(OpenLoop { var, begin, end, mut kind }) = self.loops.pop() {
+        if let Some(OpenLoop { var, begin, end, loads, mut kind }) = self.loops.pop() {
             if matches!(kind, LoopKind::Vector(_)) && !may_be_vector(&self.function, &body) {
                 let flags = take_flags(&self.function, &mut body);
                 if !flags.is_empty() {
@@ -342,7 +352,8 @@ impl Builder {
                     kind = LoopKind::Serial;
                 }
             }
-            self.push(Stmt::For { var, begin, end, kind, body });
+            let loads = loads.filter(|_| matches!(kind, LoopKind::Vector(_)) && body.iter().all(is_straight));
+            self.push(Stmt::For { var, begin, end, loads, kind, body });
         }
     }
 

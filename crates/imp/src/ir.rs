@@ -61,7 +61,8 @@
 //!   assigns, except for reductions: a variable declared outside that the body uses in statements `v = v op e` of one
 //!   associative `op` only, or an element at an index that is the same throughout, combined with by stores of one
 //!   associative `op` and not loaded. These may be reassociated, unless the function is `strict`: then the loop is
-//!   serial.
+//!   serial. A loop of definitions, assignments and loads alone may say that its loads are in bounds for all counters from
+//!   `begin` up to a number `loads`, at or behind its end, if it has an iteration: a back end need not mask them there.
 //! - *Unrolled*: as serial; a hint to repeat the body `times` for each turn of the loop (0: for every iteration, where
 //!   the bounds are constants).
 //!
@@ -297,6 +298,9 @@ pub enum Stmt {
         begin: ExprId,
         /// One past its last value.
         end: ExprId,
+        /// Of a vector loop: a number of iterations, counted from 0, whose loads are in bounds, also behind the end. A back end may
+        /// load what they load, and leave it out of the reductions. `for i in b .. e vector loads l { .. }`
+        loads: Option<ExprId>,
         /// How it may be run.
         kind: LoopKind,
         /// The statements of the body.

@@ -358,8 +358,9 @@ impl<'a> Parser<'a> {
         self.expect("in")?;
         let (begin, end) = self.range()?;
         let kind = self.loop_kind()?;
+        let loads = if self.accept("loads") { Some(self.expr()?) } else { None };
         let var = self.define(span, name, DType::I64, false)?;
-        Ok(Stmt::For { var, begin, end, kind, body: self.body()? })
+        Ok(Stmt::For { var, begin, end, loads, kind, body: self.body()? })
     }
 
     fn loop_kind(&mut self) -> Result<LoopKind, Diagnostic> {

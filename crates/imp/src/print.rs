@@ -180,10 +180,14 @@ impl Printer<'_> {
         }
         self.indent(depth)?;
         match stmt {
-            Stmt::For { var, begin, end, kind, body } => {
+            Stmt::For { var, begin, end, loads, kind, body } => {
                 write!(self.text, "for {} in ", self.function.var_name(*var))?;
                 self.range(*begin, *end)?;
                 write!(self.text, "{kind}")?;
+                if let Some(loads) = loads {
+                    self.text.write_str(" loads ")?;
+                    self.expr(*loads, 0)?;
+                }
                 self.body(body, depth)?;
             }
             Stmt::While { cond, body } => {

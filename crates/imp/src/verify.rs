@@ -42,6 +42,7 @@ use thiserror::Error;
 use crate::ir::{
     Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Expr, ExprId, Function, LoopKind, Param, Stmt, VarId,
 };
+use crate::walk::is_straight;
 
 mod exprs;
 mod loops;
@@ -134,6 +135,10 @@ pub enum Rule {
     AllocRole,
     #[error("only local and grown arrays grow")]
     GrowRole,
+    #[error(
+        "only a vector loop without other statements in its body than definitions, assignments, loads and stores loads behind its end"
+    )]
+    LoadsBehindEnd,
     #[error("a break must stand in a while loop or a serial for loop, not across another one")]
     StrayBreak,
     #[error("the call does not pass what the callee takes")]
@@ -306,9 +311,14 @@ impl Verifier<'_> {
                 }
                 self.require(stmt, Rule::OperandTypes, reduce.is_none_or(|op: BinaryOp| op.accepts(elem)))
             }
-            Stmt::For { var, begin, end, kind, body } => {
+            Stmt::For { var, begin, end, loads, kind, body } => {
                 self.index(stmt, *begin)?;
                 self.index(stmt, *end)?;
+                if let Some(loads) = loads {
+                    self.index(stmt, *loads)?;
+                    let fits = matches!(kind, LoopKind::Vector(_)) && body.iter().all(is_straight);
+                    self.require(stmt, Rule::LoadsBehindEnd, fits)?;
+                }
                 self.define_immutable(stmt, *var, DType::I64)?;
                 self.for_body(stmt, *kind, body, depth)
             }

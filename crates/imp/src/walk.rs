@@ -53,6 +53,14 @@ pub(crate) fn blocks_mut(stmt: &mut Stmt) -> impl Iterator<Item = &mut Block> {
     blocks.into_iter().flatten()
 }
 
+/// True for a statement that has no others in it, and does no more than to compute, to load and to store.
+pub(crate) fn is_straight(stmt: &Stmt) -> bool {
+    matches!(
+        stmt,
+        Stmt::Define { .. } | Stmt::Assign { .. } | Stmt::Load { .. } | Stmt::Store { .. } | Stmt::Comment(_)
+    )
+}
+
 /// Looks at a statement and all in it, in the order of the text.
 pub(crate) fn visit(stmt: &Stmt, look: &mut impl FnMut(&Stmt)) {
     look(stmt);
@@ -75,7 +83,7 @@ pub(crate) fn exprs_mut(stmt: &mut Stmt) -> Vec<&mut ExprId> {
         Stmt::Load { index, .. } => vec![index],
         Stmt::Store { index, value, past, .. } => [index, value].into_iter().chain(past).collect(),
         Stmt::Prefetch { begin, end, .. } => vec![begin, end],
-        Stmt::For { begin, end, .. } => vec![begin, end],
+        Stmt::For { begin, end, loads, .. } => [begin, end].into_iter().chain(loads).collect(),
         Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],
         Stmt::Alloc { len, .. } => vec![len],
         Stmt::Grow { count, block, .. } => vec![count, block],
@@ -98,8 +106,8 @@ pub(crate) fn exprs_mut(stmt: &mut Stmt) -> Vec<&mut ExprId> {
 pub(crate) fn exprs(stmt: &Stmt) -> Vec<ExprId> {
     // The blocks are the costly part of a statement, and not needed.
     let mut head = match stmt {
-        Stmt::For { var, begin, end, kind, .. } => {
-            Stmt::For { var: *var, begin: *begin, end: *end, kind: *kind, body: Block::new() }
+        Stmt::For { var, begin, end, loads, kind, .. } => {
+            Stmt::For { var: *var, begin: *begin, end: *end, loads: *loads, kind: *kind, body: Block::new() }
         }
         Stmt::While { cond, .. } => Stmt::While { cond: *cond, body: Block::new() },
         Stmt::If { cond, .. } => Stmt::If { cond: *cond, then: Block::new(), otherwise: Block::new() },

@@ -73,9 +73,10 @@ impl Walk<'_> {
                 self.arrays(&[array]);
                 self.exprs(&[begin, end]);
             }
-            Stmt::For { var, begin, end, ref body, .. } => {
+            Stmt::For { var, begin, end, loads, ref body, .. } => {
                 self.uses.declared.push(var);
                 self.exprs(&[begin, end]);
+                self.exprs(loads.as_slice());
                 self.block(body);
             }
             Stmt::While { cond, ref body } => {

@@ -11,6 +11,7 @@ use super::Emitter;
 use super::frame::Place;
 use super::hints::{LoopHint, counts, may_be_treated};
 use super::value::Value;
+use super::vector::Span;
 use crate::LlvmError;
 
 /// Loops of constant length up to so many iterations are repeated here, if they ask for it; longer ones by LLVM, if at
@@ -41,7 +42,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             Stmt::Store { array, index, value, reduce, .. } => self.store_stmt(array, index, value, reduce),
             Stmt::Prefetch { array, begin, end } => self.prefetch(array, begin, end),
-            Stmt::For { var, begin, end, kind, ref body } => self.for_loop(var, begin, end, kind, body),
+            Stmt::For { var, begin, end, loads, kind, ref body } => self.for_loop(var, [begin, end], loads, kind, body),
             Stmt::While { cond, ref body } => self.while_loop(cond, body),
             Stmt::Break => {
                 let target = self.frame.breaks.last().ok_or(LlvmError::Malformed("`break` outside of a loop"))?;
@@ -117,16 +118,17 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn for_loop(
         &mut self,
         var: VarId,
-        begin: ExprId,
-        end: ExprId,
+        [begin, end]: [ExprId; 2],
+        loads: Option<ExprId>,
         kind: LoopKind,
         body: &Block,
     ) -> Result<(), LlvmError> {
         let (begin, end) = (self.eval_int(begin)?, self.eval_int(end)?);
-        if let LoopKind::Vector(width) = kind
-            && self.vector_loop(var, (begin, end), width, body)?
-        {
-            return Ok(());
+        if let LoopKind::Vector(width) = kind {
+            let loads = loads.map(|loads| self.eval_int(loads)).transpose()?;
+            if self.vector_loop(var, Span { begin, end, loads }, width, body)? {
+                return Ok(());
+            }
         }
         let known = begin.get_sign_extended_constant().zip(end.get_sign_extended_constant());
         if let (LoopKind::Unrolled(0), Some((first, last))) = (kind, known)

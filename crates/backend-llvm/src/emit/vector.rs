@@ -13,8 +13,7 @@
 //! while counter < end              { one vector under the mask `lane < end - counter`; counter += width }
 //! ```
 //!
-//! Where vectors are filled by inserts, segments are often short, and each loop that ends otherwise than the last time costs as much as
-//! some vectors. The second part is then no loop: as many vectors as a turn of the first part has, each under its mask.
+//! `vector/rest.rs` has other second parts, for loops over segments that are often short.
 //!
 //! Stores under masks cost more than others where memory is far, so that a loop that only stores has one of them at most:
 //!
@@ -30,6 +29,7 @@ mod known;
 mod lanes;
 mod memory;
 mod past;
+mod rest;
 mod stmt;
 mod together;
 mod words;
@@ -43,6 +43,7 @@ use lacunar_machine::Filling;
 use self::known::Known;
 use self::lanes::Lanes;
 pub(super) use self::lanes::vector_of;
+use self::rest::Ending;
 use super::Emitter;
 use super::frame::Place;
 use super::hints::LoopHint;
@@ -73,6 +74,19 @@ enum Running<'ctx> {
     Below(IntValue<'ctx>),
     /// The lanes that are left of so many iterations behind the first so many, if any are.
     Left(IntValue<'ctx>, u32),
+    /// The same, where all lanes may load: the others are left out of the sums alone.
+    Summed(IntValue<'ctx>, u32),
+}
+
+/// The iterations of a loop.
+#[derive(Clone, Copy)]
+pub(super) struct Span<'ctx> {
+    /// The first.
+    pub(super) begin: IntValue<'ctx>,
+    /// One past the last.
+    pub(super) end: IntValue<'ctx>,
+    /// A number of iterations that may load, if there are others that do.
+    pub(super) loads: Option<IntValue<'ctx>>,
 }
 
 /// The vector loop being emitted.
@@ -89,6 +103,8 @@ struct VectorLoop<'ctx, 'p> {
     branched: bool,
     /// True if these are the lanes that are left, and no branch is around them.
     left: bool,
+    /// True if all lanes may load, whether they run or not.
+    loads_all: bool,
     /// True if the store being emitted goes past the caches.
     streams: bool,
     /// The end of the loop, if it may come before some lanes.
@@ -108,15 +124,17 @@ impl<'ctx> Emitter<'ctx, '_> {
     pub(super) fn vector_loop(
         &mut self,
         counter: VarId,
-        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        span: Span<'ctx>,
         width: u32,
         body: &Block,
     ) -> Result<bool, LlvmError> {
+        let Span { begin, end, .. } = span;
         let Some(mut known) = Known::of(self.source, counter, body) else { return Ok(false) };
         if self.source.strict && !known.reductions.is_empty() || known.branches && !self.vectors.masked {
             return Ok(false);
         }
         let bytes = if known.gathers { self.vectors.gather_bytes() } else { self.vectors.bytes };
+        known.is_short = width != 0;
         let width = if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
         let width = width.clamp(2, 64).next_power_of_two();
         let first = begin.get_sign_extended_constant();
@@ -124,23 +142,18 @@ impl<'ctx> Emitter<'ctx, '_> {
         let last = end.get_sign_extended_constant();
         let count = first.zip(last).map(|(begin, end)| end.saturating_sub(begin));
         let Some(streams) = self.may_stream(&known, begin, count, body)? else {
-            return self.whole_loop(&known, (begin, end), width, body).map(|()| true);
+            return self.whole_loop(&known, span, width, body).map(|()| true);
         };
         self.twice(streams, |emitter, is_streaming| {
             known.streams = is_streaming;
-            emitter.whole_loop(&known, (begin, end), width, body)
+            emitter.whole_loop(&known, span, width, body)
         })?;
         Ok(true)
     }
 
     /// The loop, by its length.
-    fn whole_loop(
-        &mut self,
-        known: &Known,
-        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
-        width: u32,
-        body: &Block,
-    ) -> Result<(), LlvmError> {
+    fn whole_loop(&mut self, known: &Known, span: Span<'ctx>, width: u32, body: &Block) -> Result<(), LlvmError> {
+        let Span { begin, end, .. } = span;
         let bounds = begin.get_sign_extended_constant().zip(end.get_sign_extended_constant());
         match bounds.map(|(begin, end)| (begin, end.saturating_sub(begin))) {
             Some((_, count)) if count <= 0 => Ok(()),
@@ -151,7 +164,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                     self.straight_sums(known, begin, count, width, body)
                 }
             }
-            _ => self.long_loop(known, (begin, end), width, body),
+            _ => self.long_loop(known, span, width, body),
         }
     }
 
@@ -218,17 +231,14 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// A loop in two parts.
-    fn long_loop(
-        &mut self,
-        known: &Known,
-        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
-        width: u32,
-        body: &Block,
-    ) -> Result<(), LlvmError> {
+    fn long_loop(&mut self, known: &Known, span: Span<'ctx>, width: u32, body: &Block) -> Result<(), LlvmError> {
+        let Span { begin, end, .. } = span;
+        let ending = self.ending(known, span, body);
         let copies = match known.reductions.is_empty() {
             // A word for each turn, so that the places in it are constants.
             _ if known.tests_words && known.is_aligned() => (words::BITS as u32 / width).max(1),
             true => COPIES,
+            false if known.gathers && self.vectors.filling == Filling::Inserts && known.is_short => 1,
             false if known.gathers && self.vectors.filling == Filling::Inserts => COPIES_OF_INSERTS,
             false => COPIES_OF_SUMS,
         };
@@ -240,7 +250,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         let last = self.builder.build_int_sub(end, step, "")?;
         // If the difference wraps around, the loop is too short.
         let before_end = self.builder.build_int_compare(IntPredicate::SLE, last, end, "")?;
-        let enters = self.builder.build_int_compare(IntPredicate::SLE, begin, last, "")?;
+        let within = ending.within();
+        let enters = self.builder.build_int_compare(within, begin, last, "")?;
         let enters = self.builder.build_and(before_end, enters, "")?;
         let rest = self.stepped(
             begin,
@@ -252,7 +263,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                     let counter = emitter.builder.build_int_nsw_add(counter, offset, "")?;
                     emitter.vector_iteration(known, width, counter, Running::All, sums, body)?;
                 }
-                Ok(emitter.builder.build_int_compare(IntPredicate::SLE, next, last, "")?)
+                Ok(emitter.builder.build_int_compare(within, next, last, "")?)
             },
             |emitter| emitter.join_sums(known, width, &sums),
         )?;
@@ -260,41 +271,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         if self.vectors.masked && stores_alone(known) {
             return self.tail(known, (rest, end), width, body);
         }
-        if self.vectors.masked && self.inserts_alone(known) {
-            let left = self.builder.build_int_sub(end, rest, "left")?;
-            let (some, after) = (self.new_block("some_left"), self.new_block("none_left"));
-            self.builder.build_conditional_branch(any, some, after)?;
-            self.builder.position_at_end(some);
-            self.begin_statement();
-            for copy in 0..copies {
-                let offset = self.index(i64::from(copy * width));
-                let counter = self.builder.build_int_add(rest, offset, "")?;
-                let running = Running::Left(left, copy * width);
-                self.vector_iteration(known, width, counter, running, &sums[0], body)?;
-            }
-            self.builder.build_unconditional_branch(after)?;
-            self.builder.position_at_end(after);
-            self.begin_statement();
-            return self.finish_sums(known, width, &sums[0]);
-        }
-        if self.vectors.masked {
-            let step = self.index(i64::from(width));
-            self.stepped(
-                rest,
-                any,
-                step,
-                |emitter, counter, next| {
-                    emitter.vector_iteration(known, width, counter, Running::Below(end), &sums[0], body)?;
-                    let more = emitter.builder.build_int_compare(IntPredicate::SLT, next, end, "")?;
-                    // `next` may have wrapped around.
-                    let ascends = emitter.builder.build_int_compare(IntPredicate::SLT, counter, next, "")?;
-                    Ok(emitter.builder.build_and(more, ascends, "")?)
-                },
-                |_| Ok(()),
-            )?;
-            return self.finish_sums(known, width, &sums[0]);
-        }
+        let rest = match ending {
+            Ending::Turn(loads) => self.last_turn(known, (rest, end, any), loads, (width, copies), &sums[0], body)?,
+            Ending::Vectors => self.last_vectors(known, (rest, end, any), width, &sums[0], body)?,
+            Ending::Scalar => rest,
+        };
         self.finish_sums(known, width, &sums[0])?;
+        if self.vectors.masked {
+            return Ok(());
+        }
         let hint = LoopHint::scalar();
         self.count(rest, end, "k", Some(hint), |emitter, counter| {
             emitter.scalar_iteration(known.counter, counter, body)
@@ -382,12 +367,6 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.block(body)
     }
 
-    /// True for a loop that sums up vectors that are filled by inserts, without branches.
-    fn inserts_alone(&self, known: &Known) -> bool {
-        let inserts = known.gathers && self.vectors.filling == Filling::Inserts;
-        inserts && !known.reductions.is_empty() && !known.branches && !known.tests_words
-    }
-
     /// `width` iterations at once, under a mask if not all of them may run.
     fn vector_iteration(
         &mut self,
@@ -402,6 +381,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.frame.places[known.counter.index()] = Some(Place::Value(Value::Int(counter)));
         let (mask, end, branched) = match running {
             Running::All => (None, None, false),
+            Running::Summed(left, first) => (Some(self.lanes_below(width, first, left)?), None, false),
             Running::Below(end) => {
                 // Fewer than `width` are left for certain if the number, taken as unsigned, is that small.
                 let left = self.builder.build_int_sub(end, counter, "")?;
@@ -417,6 +397,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             mask,
             branched,
             left: branched,
+            loads_all: matches!(running, Running::Summed(..)),
             streams: false,
             end,
             bits: None,
@@ -531,6 +512,11 @@ impl<'ctx> Emitter<'ctx, '_> {
 }
 
 impl<'ctx> VectorLoop<'ctx, '_> {
+    /// The lanes that load; all if there is no mask.
+    fn loads_under(&self) -> Option<VectorValue<'ctx>> {
+        self.mask.filter(|_| !self.loads_all)
+    }
+
     fn set(&mut self, var: VarId, value: Lanes<'ctx>) {
         match self.lanes.iter_mut().find(|(known, _)| *known == var) {
             Some((_, old)) => *old = value,

@@ -37,8 +37,34 @@ impl Generator {
         if ty.is_float() { self.number(ty) } else { self.exact(ty, 2) }
     }
 
+    /// `for i in 0 .. n vector loads l { let v = x[e]; t = t op v; }`
+    fn gathering_loop(&mut self) {
+        let (begin, end, more) = (self.b.int(0), self.bound(), self.index());
+        let loads = self.b.add(end, more);
+        let width = [0, 2, 4, 8][self.rng.below(4) as usize];
+        let ty = self.operand_type();
+        let op = self.any_order(ty, BinaryOp::is_associative);
+        let first = self.term(ty);
+        let total = self.b.declare("total", first);
+        let known = self.known.clone();
+        self.loop_of(LoopKind::Vector(width), begin, end, |generator, i| {
+            generator.b.loads_up_to(loads);
+            generator.learn(i, Worth::Exact);
+            let term = generator.term(ty);
+            let held = generator.b.var(total);
+            let sum = generator.b.expr(Expr::Binary(op, held, term));
+            generator.b.assign(total, sum);
+        });
+        self.known = known;
+        let expr = self.b.var(total);
+        self.known.push(Known { expr, ty, mutable: Some(total), worth: Worth::Sum });
+    }
+
     /// `for i in 0 .. n vector { y[i] = e; t = t op e; z[k] op= e; }`
     pub(super) fn vector_loop(&mut self) {
+        if self.rng.one_in(3) {
+            return self.gathering_loop();
+        }
         let Some([(stored, stored_ty), (reduced, reduced_ty)]) = self.two_writable() else { return };
         let (begin, end) = (self.b.int(0), self.index());
         let width = [0, 2, 4, 8][self.rng.below(4) as usize];

@@ -105,8 +105,9 @@ impl Uses {
 impl Machine<'_> {
     /// Runs a loop of any kind; `stmt` is the loop.
     pub(super) fn for_loop(&mut self, stmt: &Stmt) -> Result<(), Stop> {
-        let Stmt::For { var, begin, end, kind, ref body } = *stmt else { return Ok(()) };
+        let Stmt::For { var, begin, end, loads, kind, ref body } = *stmt else { return Ok(()) };
         let (begin, end) = (self.index(begin), self.index(end));
+        let loads = loads.map(|loads| self.index(loads));
         match kind {
             LoopKind::Serial | LoopKind::Unrolled(_) => {
                 for counter in begin..end {
@@ -119,7 +120,13 @@ impl Machine<'_> {
             LoopKind::Vector(_) => {
                 let changes = Some(Changes::of(self.function, stmt));
                 self.share(kind, changes, |machine| {
-                    (begin..end).try_for_each(|counter| machine.shared_iteration(var, counter, body))
+                    (begin..end).try_for_each(|counter| machine.shared_iteration(var, counter, body))?;
+                    match loads {
+                        Some(loads) if begin < end && end < loads => {
+                            [end, loads - 1].into_iter().try_for_each(|counter| machine.load_alone(var, counter, body))
+                        }
+                        _ => Ok(()),
+                    }
                 })
             }
             LoopKind::Parallel => self.share(kind, None, |machine| machine.parallel_loop(var, begin, end, body)),
@@ -130,6 +137,23 @@ impl Machine<'_> {
         self.step(1)?;
         self.vars[var.index()] = Const::int(DType::I64, counter);
         self.block(body)
+    }
+
+    /// Does what a back end may do of an iteration behind the end of a loop: loads what it loads.
+    fn load_alone(&mut self, var: VarId, counter: i64, body: &Block) -> Result<(), Stop> {
+        self.vars[var.index()] = Const::int(DType::I64, counter);
+        let mut own = Vec::new();
+        for stmt in body {
+            match *stmt {
+                Stmt::Store { .. } => {}
+                Stmt::Assign { var, .. } if !own.contains(&var) => {}
+                _ => {
+                    own.extend(stmt.definition());
+                    let _ = self.stmt(stmt)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn shared_iteration(&mut self, var: VarId, counter: i64, body: &Block) -> Result<(), Stop> {

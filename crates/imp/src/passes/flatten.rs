@@ -119,7 +119,7 @@ impl Flattener<'_> {
 
     /// A loop taken apart, if it is over segments that lie one behind the other, whose elements do not ask which one they are in.
     fn nest(&mut self, stmt: &Stmt) -> Option<Nest> {
-        let Stmt::For { var: outer, begin, end, kind: LoopKind::Serial, body } = stmt else { return None };
+        let Stmt::For { var: outer, begin, end, kind: LoopKind::Serial, body, .. } = stmt else { return None };
         let changes = Changes::of(self.function, stmt);
         if changes.touch(self.function, *begin) || changes.touch(self.function, *end) {
             return None;
@@ -345,7 +345,7 @@ impl Flattener<'_> {
                 }
                 body.push(stmt);
             }
-            then.push(Stmt::For { var: nest.outer, begin: low, end: high, kind: LoopKind::Serial, body });
+            then.push(Stmt::For { var: nest.outer, begin: low, end: high, loads: None, kind: LoopKind::Serial, body });
         }
         then
     }

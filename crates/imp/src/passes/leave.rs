@@ -159,7 +159,9 @@ impl Leaver<'_> {
         if !is_loop(&block[start]) {
             return None;
         }
+        // Whoever reads one of the block's own variables before the region does not read it behind the region.
         let mut reads = vec![0; self.function.vars.len()];
+        block[..start].iter().for_each(|stmt| count_reads(self.function, stmt, &mut reads));
         let mut here: FxHashSet<VarId> = block[..start].iter().filter_map(declared).collect();
         for (at, stmt) in block.iter().enumerate().skip(start) {
             if !is_pure(stmt) || leaves(std::slice::from_ref(stmt)) {
@@ -174,8 +176,8 @@ impl Leaver<'_> {
         None
     }
 
-    /// Statements as a region, if they are one. `reads` says how many of them read a variable, `here` which variables their block
-    /// declares up to them.
+    /// Statements as a region, if they are one. `reads` says how many of them, and of the statements before them in their
+    /// block, read a variable, `here` which variables the block declares up to their end.
     fn region_of(&mut self, stmts: &[Stmt], reads: &[u32], here: &FxHashSet<VarId>) -> Option<Region> {
         let all = &self.reads;
         let is_read_behind = |var: VarId| reads[var.index()] < all[var.index()];
@@ -280,7 +282,7 @@ impl Leaver<'_> {
 
     /// A vector loop in strips, left behind the first at whose end the region is done.
     fn in_strips(&mut self, stmt: Stmt, strip: i64, done: ExprId, kept: &mut Block) {
-        let Stmt::For { var, begin, mut end, kind, body } = stmt else { return };
+        let Stmt::For { var, begin, mut end, loads, kind, body } = stmt else { return };
         let name = self.function.vars[var].name.clone();
         let is_constant = match self.function.exprs[end] {
             Expr::Const(_) => true,
@@ -301,7 +303,7 @@ impl Leaver<'_> {
         let next = self.expr(Expr::Binary(BinaryOp::Add, at, len));
         let cond = self.expr(Expr::Compare(CompareOp::Lt, at, end));
         let body = vec![
-            Stmt::For { var, begin: at, end: next, kind, body },
+            Stmt::For { var, begin: at, end: next, loads, kind, body },
             Stmt::Assign { var: at_var, value: next },
             Stmt::If { cond: done, then: vec![Stmt::Break], otherwise: Block::new() },
         ];

@@ -63,6 +63,7 @@ fn everything_occurs() {
         ["define", "assign", "load", "store", "accumulate", "for", "while", "break", "if", "alloc", "grow", "fill"];
     let kinds = kinds.into_iter().chain(["store past the caches", "prefetch"]);
     let kinds = kinds.chain(["parallel", "vector", "vector of a width", "unroll", "unroll so often"]);
+    let kinds = kinds.chain(["vector that loads behind its end"]);
     let kinds = kinds.chain(["atomic", "deposit", "collect", "collect with lengths"]);
     for kind in kinds.chain([
         "lower_bound",
@@ -90,6 +91,7 @@ fn statements(block: &[Stmt], seen: &mut BTreeSet<String>) {
             Stmt::Prefetch { .. } => "prefetch",
             Stmt::Store { reduce: None, .. } => "store",
             Stmt::Store { .. } => "accumulate",
+            Stmt::For { loads: Some(_), .. } => "vector that loads behind its end",
             Stmt::For { kind, .. } => match kind {
                 LoopKind::Serial => "for",
                 LoopKind::Parallel => "parallel",

@@ -234,6 +234,11 @@ fn vector_loops() {
         output("var t: i64 = 1; for i in 0 .. n vector(2) { t = t * 3; y[i] = i; } y[0] = t;"),
         Ok(vec![81, 1, 2, 3])
     );
+    // What iterations behind the end load has to be there, and comes to nothing.
+    let sum = |loads| format!("for i in 0 .. 2 vector loads {loads} {{ let x: i64 = y[i]; t = t + (x + 1); }}");
+    let output_of = |loads| output(&format!("y[3] = 7; var t: i64 = 0; {} y[0] = t;", sum(loads)));
+    assert_eq!(output_of(4), Ok(vec![2, 0, 0, 7]));
+    assert!(matches!(output_of(5), Err(Fault::OutOfBounds { index: 4, .. })), "{:?}", output_of(5));
     // In the loop around a reduction stores: two parallel iterations must not do so.
     let around = "for k in 0 .. 2 parallel { for i in 0 .. n vector { y[0] += i; } }";
     assert_eq!(output(around), Err(Fault::Conflict { array: "y".to_string(), index: 0, kind: "parallel" }));

@@ -41,6 +41,9 @@ fn broken_texts() {
         ("kernel f(out a: f64[]) { grow a[1 * 1]; }", Rule::GrowRole),
         ("kernel f() { break; }", Rule::StrayBreak),
         ("kernel f() { while true { for i in 0 .. 1 unroll { break; } } }", Rule::StrayBreak),
+        ("kernel f(n: i64) { for i in 0 .. n loads n { } }", Rule::LoadsBehindEnd),
+        ("kernel f(n: i64) { for i in 0 .. n vector loads n { if i == 0 { } } }", Rule::LoadsBehindEnd),
+        ("kernel f(n: i64) { for i in 0 .. n vector loads 1.0 { } }", Rule::IndexType),
         ("kernel f(in a: i64[]) { let p: i64 = lower_bound(a, 0, 1, 2); }", Rule::CallSignature),
         ("kernel f(in a: u32[]) { let p: i64 = lower_bound(a, 0, 1); }", Rule::CallSignature),
         ("kernel f(in a: u32[]) { let p: f64 = lower_bound(a, 0, 1, 2); }", Rule::TypesDiffer),
@@ -267,7 +270,7 @@ fn broken_parameters_and_definitions() {
     let mut function = counter.finish();
     let var = function.vars.push(Var { name: "i".to_string(), ty: DType::I64, mutable: true });
     let kind = lacunar_imp::LoopKind::Serial;
-    function.body.push(Stmt::For { var, begin: zero, end: zero, kind, body: Vec::new() });
+    function.body.push(Stmt::For { var, begin: zero, end: zero, loads: None, kind, body: Vec::new() });
     assert_eq!(broken_rule(function), Rule::MustBeImmutable);
 }
 

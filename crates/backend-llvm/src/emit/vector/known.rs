@@ -41,6 +41,8 @@ pub(super) struct Known {
     pub(super) aligned: Option<u32>,
     /// True in the version of the loop whose stores go past the caches.
     pub(super) streams: bool,
+    /// True if the loop says of how many iterations its vectors are to be: few are to be expected.
+    pub(super) is_short: bool,
 }
 
 impl Known {
@@ -62,6 +64,7 @@ impl Known {
             depth: 0,
             aligned: None,
             streams: false,
+            is_short: false,
         };
         known.inner[counter.index()] = true;
         known.admits(function, body).then_some(known)

@@ -37,7 +37,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let loaded = if stride == Some(1) {
             let index = self.eval_int(index)?;
             let (first, _) = self.element(array, index)?;
-            match state.mask {
+            match state.loads_under() {
                 None => {
                     let loaded = self.builder.build_load(vector, first, "lanes")?.into_vector_value();
                     if let Some(load) = loaded.as_instruction_value() {
@@ -54,7 +54,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         } else if let Some(expanded) = self.expand(state, array, index)? {
             expanded
         } else if self.vectors.filling == Filling::Inserts {
-            let inserted = match state.mask.filter(|_| state.branched) {
+            let inserted = match state.loads_under().filter(|_| state.branched) {
                 Some(_) if state.is_loaded(self.source, index) => self.insert_loaded(state, array, index)?,
                 Some(mask) => {
                     let places = self.elements(state, array, index)?;
@@ -65,7 +65,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             return self.lanes_in_registers(data.elem, inserted);
         } else {
             let places = self.elements(state, array, index)?;
-            let mask = self.mask_or_all(state);
+            let mask = self.mask_or_all(state.loads_under(), state.width);
             let args = [places.into(), self.alignment(data.elem), mask.into(), vector.const_zero().into()];
             let types = [vector.as_basic_type_enum(), places.get_type().as_basic_type_enum()];
             self.intrinsic("llvm.masked.gather", &types, &args)?.into_vector_value()
@@ -122,7 +122,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         if self.vectors.filling == Filling::Inserts && state.mask.is_none() {
             return self.store_places(array, places, value);
         }
-        let mask = self.mask_or_all(state);
+        let mask = self.mask_or_all(state.mask, state.width);
         let types = [vector.as_basic_type_enum(), places.get_type().as_basic_type_enum()];
         let args = [value.into(), places.into(), self.alignment(elem), mask.into()];
         self.store_intrinsic("llvm.masked.scatter", array, &types, &args)
@@ -163,9 +163,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    fn mask_or_all(&self, state: &VectorLoop<'ctx, '_>) -> VectorValue<'ctx> {
-        let all = || VectorType::const_vector(&vec![self.context.bool_type().const_all_ones(); state.width as usize]);
-        state.mask.unwrap_or_else(all)
+    fn mask_or_all(&self, mask: Option<VectorValue<'ctx>>, width: u32) -> VectorValue<'ctx> {
+        let all = || VectorType::const_vector(&vec![self.context.bool_type().const_all_ones(); width as usize]);
+        mask.unwrap_or_else(all)
     }
 
     /// The alignment of an element, as an argument of intrinsics.

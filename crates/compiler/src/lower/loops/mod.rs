@@ -25,6 +25,7 @@
 //!
 //! Paper: Kjolstad et al. 2017, §4.3 and §6.
 
+mod behind;
 mod bits;
 mod blocks;
 mod borders;

@@ -9,6 +9,7 @@ use lacunar_formats::DType;
 use lacunar_imp::{CompareOp, ExprId, LoopKind};
 use lacunar_notation::concrete::{Assign, Stmt};
 
+use super::behind;
 use super::cases::cases;
 use super::divided::{self, Part};
 use super::here::Loop;
@@ -95,7 +96,13 @@ pub(super) fn over(
     kind: LoopKind,
 ) -> Result<(), Diagnostic> {
     let name = iter::name(cx, &l.lattice.iterators[k]);
-    cx.each(kind, &name, positions, |cx, p| at_position(cx, l, k, p))
+    let loads = if matches!(kind, LoopKind::Vector(_)) { behind::loads(cx, l, k) } else { None };
+    cx.each(kind, &name, positions, |cx, p| {
+        if let Some(loads) = loads {
+            cx.b.loads_up_to(loads);
+        }
+        at_position(cx, l, k, p)
+    })
 }
 
 /// The body at the position of iterator `k`, if it has one.

@@ -1,0 +1,45 @@
+//! Loads behind the end of a segment. Of a vector loop over the positions of a compressed level, a back end may load more than the
+//! segment has: behind it lie those of other parents, up to the number of positions that the level has in all.
+//!
+//! A coordinate of another segment is one of the same dimension. So what is loaded there is in bounds if the operands are dense arrays of
+//! that dimension, and if nothing else depends on the position.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)      A: csr      for p in A2_pos[i] .. A2_pos[i+1] vector loads A2_pos[i_size] { .. A_vals[p] * x_vals[A2_crd[p]] }
+//! ```
+//!
+//! On entry: the loop over positions is about to be opened. On exit: a number of positions, all of which may be loaded from, if the
+//! operands allow that. The builder forgets it where the body turns out to branch.
+
+use lacunar_formats::LevelKind;
+use lacunar_imp::ExprId;
+use lacunar_notation::Role;
+use lacunar_notation::concrete::Stmt;
+
+use super::here::Loop;
+use crate::iterate::iterators::AccessKey;
+use crate::lower::Lowerer;
+use crate::lower::storage::count_positions;
+
+/// The number of positions of iterator `k` whose loads are in bounds, if more are than those of a segment.
+pub(super) fn loads(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Option<ExprId> {
+    let iterator = &l.lattice.iterators[k];
+    let tensor = &cx.kernel.tensors[iterator.access.tensor];
+    let is_last = iterator.level + 1 == tensor.format.levels().len();
+    let is_compressed = tensor.format.levels()[iterator.level].kind == LevelKind::COMPRESSED;
+    let Stmt::Assign(assign) = l.body else { return None };
+    let fits = |access: &AccessKey| *access == iterator.access || is_in_bounds(cx, l, access);
+    let all_fit = assign.rhs.accesses().into_iter().map(AccessKey::from).all(|access| fits(&access));
+    if !is_last || !is_compressed || tensor.role != Role::Input || tensor.view.is_some() || !all_fit {
+        return None;
+    }
+    let stored = count_positions(cx, &iterator.access, iterator.level, l.scope)?;
+    Some(stored)
+}
+
+/// True if an operand has an element at each coordinate of the loop's dimension, or does not ask for it.
+fn is_in_bounds(cx: &Lowerer<'_>, l: &Loop<'_>, access: &AccessKey) -> bool {
+    let tensor = &cx.kernel.tensors[access.tensor];
+    let is_array = tensor.format.is_dense() && tensor.format.packing().is_none() && tensor.view.is_none();
+    !access.vars.contains(&l.var) || tensor.role == Role::Input && is_array
+}
