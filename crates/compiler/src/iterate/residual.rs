@@ -90,7 +90,7 @@ pub(super) fn is_appended(target: &Tensor) -> bool {
 }
 
 /// The loops around an assignment, if there is nothing else.
-pub(super) fn nest(mut stmt: &Stmt) -> Option<(Vec<VarId>, &Assign)> {
+pub(crate) fn nest(mut stmt: &Stmt) -> Option<(Vec<VarId>, &Assign)> {
     let mut loops = Vec::new();
     loop {
         match stmt {

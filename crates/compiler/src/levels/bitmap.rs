@@ -241,7 +241,7 @@ impl LevelCode for Bitmap {
         true
     }
 
-    fn append_finish(&self, b: &mut Builder, parents: ExprId, _complete: bool) {
+    fn append_finish(&self, b: &mut Builder, parents: ExprId, _start: ExprId, _complete: bool) {
         let (zero, one, words) = (b.int(0), b.int(1), self.words(b));
         b.grow(self.bits, parents, words, true);
         if !self.whole {

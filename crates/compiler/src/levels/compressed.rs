@@ -85,14 +85,14 @@ impl LevelCode for Compressed {
         b.store_index(self.pos, next, end);
     }
 
-    fn append_finish(&self, b: &mut Builder, parents: ExprId, complete: bool) {
+    fn append_finish(&self, b: &mut Builder, parents: ExprId, start: ExprId, complete: bool) {
         if complete {
             return;
         }
-        let (zero, one, first) = (b.int(0), b.int(1), b.int(self.first));
+        let (one, first) = (b.int(1), b.int(self.first));
         let edges = b.add(parents, first);
         b.grow(self.pos, edges, one, true);
-        let last = b.declare("edge", zero);
+        let last = b.declare("edge", start);
         b.for_loop("q", first, edges, |b, q| {
             let edge = b.load_index("edge_q", self.pos, q);
             let so_far = b.var(last);

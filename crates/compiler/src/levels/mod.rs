@@ -413,9 +413,9 @@ pub trait LevelCode: std::fmt::Debug {
     /// [`LevelCode::append_init`].
     fn append_edge(&self, _b: &mut Builder, _parent: ExprId, _end: ExprId, _fixed: bool) {}
 
-    /// Result: everything is appended and there are `parents` parent positions. `complete` says that every one had its
-    /// [`LevelCode::append_edge`].
-    fn append_finish(&self, _b: &mut Builder, _parents: ExprId, _complete: bool) {}
+    /// Result: everything is appended, from position `start` on, and there are `parents` parent positions. `complete` says that every one
+    /// had its [`LevelCode::append_edge`].
+    fn append_finish(&self, _b: &mut Builder, _parents: ExprId, _start: ExprId, _complete: bool) {}
 
     /// Piece of a result: the length of the array of a part that is put behind those of other pieces; `None` if
     /// [`LevelCode::append_finish`] of the whole makes it. There are `parents` parent positions and `positions` positions.

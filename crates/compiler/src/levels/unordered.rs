@@ -76,8 +76,8 @@ impl LevelCode for Unordered {
         self.0.append_edge(b, parent, end, fixed);
     }
 
-    fn append_finish(&self, b: &mut Builder, parents: ExprId, complete: bool) {
-        self.0.append_finish(b, parents, complete);
+    fn append_finish(&self, b: &mut Builder, parents: ExprId, start: ExprId, complete: bool) {
+        self.0.append_finish(b, parents, start, complete);
     }
 
     fn lengths(&self, b: &mut Builder, parents: ExprId, demand: &mut Demand<'_>) {

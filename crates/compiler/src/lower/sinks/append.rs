@@ -48,6 +48,8 @@ pub(in crate::lower) struct Append {
     pub groups: Vec<Group>,
     /// The number of its values, if its pattern is given.
     pub stored: Option<ExprId>,
+    /// The position that is appended first, of a piece whose place in the arrays of the whole is known: there is room for it.
+    pub start: Option<ExprId>,
 }
 
 /// Levels of a result that share positions: `head` is compressed, those up to `tail` are singletons.
@@ -64,7 +66,11 @@ pub(in crate::lower) struct Group {
 pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> Scope {
     let tensor = access.tensor;
     let groups = groups_of(cx, tensor);
-    let mut append = Append { access, groups, stored: cx.parameters.stored };
+    let start = scope.slab().filter(|slab| slab.tensor == tensor).and_then(|slab| slab.start);
+    let mut append = Append { access, groups, stored: cx.parameters.stored, start };
+    if let Some(start) = start {
+        append.groups.iter().for_each(|group| cx.b.assign(group.counter, start));
+    }
     if cx.options.phase.assembles() {
         for group in &append.groups {
             let parents = append.is_fixed(cx, *group).then(|| extent(cx, &append.access, 0, group.head, scope));
@@ -74,7 +80,9 @@ pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> S
     if cx.compares() {
         given::count(cx, &mut append, scope);
     }
-    if let Some(most) = cx.options.phase.assembles().then(|| most_appended(cx, &append, scope)).flatten() {
+    if let Some(most) =
+        (cx.options.phase.assembles() && start.is_none()).then(|| most_appended(cx, &append, scope)).flatten()
+    {
         append.reserve(cx, append.groups.len().wrapping_sub(1), most, scope);
     }
     scope.writing(tensor, Rc::new(append))
@@ -102,7 +110,7 @@ fn groups_of(cx: &mut Lowerer<'_>, tensor: TensorId) -> Vec<Group> {
 impl Append {
     /// Makes room for `more` positions of a group, and for their values if it is the innermost.
     pub fn reserve(&self, cx: &mut Lowerer<'_>, number: usize, more: ExprId, scope: &Scope) {
-        let Some(&group) = self.groups.get(number) else { return };
+        let Some(&group) = self.groups.get(number).filter(|_| self.start.is_none()) else { return };
         let is_innermost = number + 1 == self.groups.len();
         let own = code(cx, self.access.tensor, scope);
         let so_far = cx.b.var(group.counter);
@@ -353,7 +361,9 @@ impl Sink for Append {
                         && !has_outside_places(kernel, access.tensor, &outer, scope)
                 }
             };
-            code(cx, access.tensor, scope).levels[group.head].append_finish(&mut cx.b, parents, is_complete);
+            let start = self.start.unwrap_or_else(|| cx.b.int(0));
+            let own = code(cx, access.tensor, scope);
+            own.levels[group.head].append_finish(&mut cx.b, parents, start, is_complete);
             let count = cx.b.var(group.counter);
             fail_unless_fits(cx, access.tensor, group.head, count);
         }

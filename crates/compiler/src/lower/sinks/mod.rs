@@ -22,6 +22,7 @@ pub(super) mod carried;
 mod checks;
 pub(super) mod copies;
 pub(super) mod dense;
+pub(super) mod exact;
 pub(super) mod given;
 pub(super) mod indexed;
 mod most;

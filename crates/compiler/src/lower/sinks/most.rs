@@ -66,7 +66,7 @@ fn most_told(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId],
     let accesses = expr.accesses();
     let key = accesses.iter().find(tells).map(|access| AccessKey::from(*access))?;
     let innermost = key.vars.len().checked_sub(1)?;
-    count_here(cx, append, &key, innermost, scope)
+    count_here(cx, &append.access, &key, innermost, scope)
 }
 
 /// The number of combinations of `vars` at which an expression can differ from its background, if these are restricted to stored
@@ -128,22 +128,21 @@ fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], s
                 !full && compact && !shared
             };
             let is_stored = is_sparse(deepest) && (1..deepest).all(is_sparse);
-            is_stored.then(|| count_here(cx, append, &key, deepest, scope)).flatten()
+            is_stored.then(|| count_here(cx, &append.access, &key, deepest, scope)).flatten()
         }
     }
 }
 
 /// The number of positions of a level of an operand that belong to the result or piece assembled here: all of them, or those of the
 /// rows of a slab. `None` if the slab says nothing of them.
-fn count_here(
+pub(super) fn count_here(
     cx: &mut Lowerer<'_>,
-    append: &Append,
+    result: &AccessKey,
     access: &AccessKey,
     level: usize,
     scope: &Scope,
 ) -> Option<ExprId> {
     let Some(slab) = scope.slab() else { return count_positions(cx, access, level, scope) };
-    let result = &append.access;
     let is_dense = |tensor: TensorId| cx.kernel.tensors[tensor].format.levels()[0].properties().full;
     let has_rows = code(cx, result.tensor, scope).levels.len() > 1 && level > 0;
     if !has_rows || !is_dense(access.tensor) || !is_dense(result.tensor) {
@@ -169,7 +168,7 @@ fn count_here(
 }
 
 /// By how much a variable is greater than another one, if an equation of the kernel says so.
-fn shifted_by(kernel: &Kernel, own: VarId, other: VarId) -> Option<i64> {
+pub(super) fn shifted_by(kernel: &Kernel, own: VarId, other: VarId) -> Option<i64> {
     let mut found = None;
     kernel.stmt.visit_assigns(&mut |assign| {
         for access in assign.rhs.accesses().into_iter().filter(|access| access.vars == [other, own]) {

@@ -14,6 +14,13 @@
 //! On entry: the outermost loop is over the variable of the result's first level, or over strips of it, in order, so that
 //! pieces follow each other as chunks do. All that the loop fills, workspaces included, is the chunk's own.
 //!
+//! If operands tell beforehand where each piece begins ([`super::exact`]), pieces are written into the arrays of the whole, but for positions:
+//!
+//! ```text
+//! C(i,j) = A(i,j) * x(j)                 C2_crd and C_vals get room for all; in a chunk, C2_n begins with A2_pos[first]
+//! C2_pos = 0, then all of C2_pos_parts
+//! ```
+//!
 //! This takes the place of the counting phase of COMET (Tian et al. 2021, §5) and of taco's assembled inserts: the pattern is found
 //! once, at the cost of a copy of all pieces but the first. (In the IR, a list of arrays has the role `Parts`.)
 
@@ -41,6 +48,8 @@ pub(in crate::lower) struct Slab {
     pub first: ExprId,
     /// How many coordinates of its first level it has, where that is dense.
     pub len: ExprId,
+    /// The position of the whole result that it begins with, if that is known.
+    pub start: Option<ExprId>,
 }
 
 /// The lists that the arrays of all pieces of a result are deposited in.
@@ -48,29 +57,48 @@ pub(in crate::lower) struct Lists {
     /// By level, and by its array.
     levels: Vec<Vec<(levels::Part, ArrayId)>>,
     values: Option<ArrayId>,
+    /// True if the place of each piece is known: only positions, which are those of the whole, have lists.
+    is_placed: bool,
 }
 
-/// Makes the lists for the pieces of a result.
+/// Makes room for so many values of a matrix of compressed rows, into which pieces are written whose places are known.
+pub(in crate::lower) fn make_room(cx: &mut Lowerer<'_>, tensor: TensorId, total: ExprId, scope: &Scope) {
+    let own = code(cx, tensor, scope);
+    fail_unless_fits(cx, tensor, 1, total);
+    own.levels[1].append_reserve(&mut cx.b, total);
+    if let Some(values) = own.values {
+        let one = cx.b.int(1);
+        cx.b.grow(values, total, one, false);
+    }
+}
+
+/// Makes the lists for the pieces of a result, whose places may be known.
 pub(in crate::lower) fn declare(
     cx: &mut Lowerer<'_>,
     tensor: TensorId,
     chunks: ExprId,
+    is_placed: bool,
     scope: &Scope,
 ) -> Result<Lists, Diagnostic> {
     let info = &cx.kernel.tensors[tensor];
-    let has_values = code(cx, tensor, scope).values.is_some();
+    let whole = code(cx, tensor, scope);
+    let has_values = whole.values.is_some() && !is_placed;
     let b = &mut cx.b;
     let mut levels = Vec::new();
     for (level, kind) in info.format.levels().iter().enumerate() {
         let mut lists = Vec::new();
         let zero = b.int(0);
         level_code(info, level, zero, true, &mut |part, name, dtype| {
+            if let Some(array) = whole.levels[level].array(part).filter(|_| is_placed && part.holds != Holds::Positions)
+            {
+                return array;
+            }
             let list = b.parts_array(&format!("{name}_parts"), dtype);
             b.alloc(list, chunks, false);
             lists.push((part, list));
             list
         });
-        debug_assert_eq!(lists.len(), kind.kind.info().parts.len());
+        debug_assert!(is_placed || lists.len() == kind.kind.info().parts.len());
         levels.push(lists);
     }
     let values = has_values.then(|| {
@@ -78,22 +106,24 @@ pub(in crate::lower) fn declare(
         b.alloc(list, chunks, false);
         list
     });
-    Ok(Lists { levels, values })
+    Ok(Lists { levels, values, is_placed })
 }
 
 /// A chunk's piece of the result while it is assembled.
 pub(in crate::lower) struct Own {
     /// The scope in which the loop of the chunk is lowered.
     pub scope: Scope,
-    /// By level, its arrays.
+    /// By level, its arrays, as far as there are lists for them.
     arrays: Vec<Vec<ArrayId>>,
 }
 
-/// Makes the piece of a chunk ready that has coordinates `first .. end` of the first level: arrays of its own, to which it appends.
+/// Makes the piece of a chunk ready that has coordinates `first .. end` of the first level: arrays of its own, to which it appends, or,
+/// if it is known with which position of the whole it starts, those of the whole.
 pub(in crate::lower) fn begin(
     cx: &mut Lowerer<'_>,
     tensor: TensorId,
     (first, end): Interval,
+    start: Option<ExprId>,
     lists: &Lists,
     scope: &Scope,
 ) -> Result<Own, Diagnostic> {
@@ -102,7 +132,9 @@ pub(in crate::lower) fn begin(
     let zero = cx.b.int(0);
     let len = cx.b.binary(BinaryOp::Max, len, zero);
     let (first, len) = (cx.b.define("part_first", first), cx.b.define("part_len", len));
-    let mut scope = scope.with(Fact::Slab(Slab { tensor, first, len }));
+    let whole = code(cx, tensor, scope);
+    let start = start.map(|start| cx.b.define("part_start", start));
+    let mut scope = scope.with(Fact::Slab(Slab { tensor, first, len, start }));
     let mut own = TensorCode::default();
     let mut all = Vec::new();
     let result = result_of(cx.kernel).filter(|access| access.tensor == tensor);
@@ -111,7 +143,11 @@ pub(in crate::lower) fn begin(
         let size = cx.size(level_var(cx.kernel, &access, level));
         let mut arrays = Vec::new();
         let b = &mut cx.b;
-        let code = level_code(info, level, size, false, &mut |_, name, dtype| {
+        let code = level_code(info, level, size, false, &mut |part, name, dtype| {
+            let placed = whole.levels[level].array(part).filter(|_| lists.is_placed && part.holds != Holds::Positions);
+            if let Some(array) = placed {
+                return array;
+            }
             let array = b.local_array(&format!("{name}_part"), dtype);
             arrays.push(array);
             array
@@ -119,7 +155,10 @@ pub(in crate::lower) fn begin(
         own.levels.push(code);
         all.push(arrays);
     }
-    own.values = lists.values.map(|_| cx.b.local_array(&format!("{}_vals_part", info.name), info.dtype));
+    own.values = match lists.values {
+        Some(_) => Some(cx.b.local_array(&format!("{}_vals_part", info.name), info.dtype)),
+        None => whole.values,
+    };
     scope.know(Fact::Code(tensor, Rc::new(own)));
     Ok(Own { scope: begin_result(cx, &scope)?, arrays: all })
 }
@@ -207,7 +246,7 @@ fn collect_group(
         if let Some(array) = own.levels[group.head].array(part) {
             cx.b.collect("words", array, zero, list, None);
         }
-        own.levels[group.head].append_finish(&mut cx.b, parents, true);
+        own.levels[group.head].append_finish(&mut cx.b, parents, zero, true);
         total = own.levels[group.head].count_positions(&mut cx.b, parents, zero);
     }
     fail_unless_fits(cx, tensor, group.head, total);

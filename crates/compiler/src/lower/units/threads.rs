@@ -22,8 +22,8 @@
 //!
 //! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
 //! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. A sparse
-//! result that the outermost loop assembles is made in pieces ([`piece`]), and values for a pattern that is given find their place
-//! in it ([`placed`]).
+//! result that the outermost loop assembles is made in pieces ([`piece`]), in the arrays of the whole where operands tell the place
+//! of each ([`exact`]), and values for a pattern that is given find their place in it ([`placed`]).
 //!
 //! If all that a loop computes are variables that come to a value which nothing changes any more (`or`, `any`), a chunk that has
 //! come to it raises a flag, and chunks that begin after that do nothing:
@@ -54,7 +54,7 @@ use crate::lower::room::with_room;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sinks::carried::Room;
 use crate::lower::sinks::copies::{Copies, Extent};
-use crate::lower::sinks::{Append, atomic, carried, copies, finish_result, given, piece, placed, workspace};
+use crate::lower::sinks::{Append, atomic, carried, copies, exact, finish_result, given, piece, placed, workspace};
 use crate::lower::sizes::{ceil_div, product};
 use crate::lower::storage::{ancestor, code, count_positions, level};
 use crate::lower::{GRAIN, INDEX, Lowerer, Phase};
@@ -272,19 +272,28 @@ pub(in crate::lower) fn assemble_in_pieces(
     // If the work is proportional to the stored values, a piece for each thread is enough, and the first need not be copied.
     let is_listed = |tensor: &TensorId| cx.kernel.tensors[*tensor].role != Role::Workspace(WorkspaceKind::Scalar);
     let is_even = !filled_inside(body).iter().any(is_listed);
-    let chunks = chunks(cx, var, interval, body, is_even, &scope);
-    let lists = piece::declare(cx, tensor, chunks, &scope)?;
+    let copied = exact::copied(cx, var, body, &access);
+    let chunks = chunks(cx, var, interval, body, is_even || copied.is_some(), &scope);
+    let size = cx.size(level_var(cx.kernel, &access, 0));
+    let total = copied.as_ref().and_then(|operands| exact::count_before(cx, &access, operands, size, &scope));
+    if let Some(total) = total {
+        let total = cx.b.define("total", total);
+        piece::make_room(cx, tensor, total, &scope);
+    }
+    let copied = copied.filter(|_| total.is_some());
+    let lists = piece::declare(cx, tensor, chunks, copied.is_some(), &scope)?;
     let appended = in_chunks(cx, var, interval, chunks, body, &scope, |cx, number, interval, scope| {
         let mut scope = scope.clone();
         let first = first_below(cx, var, interval.0, &mut scope)?;
         let end = first_below(cx, var, interval.1, &mut scope)?;
-        let own = piece::begin(cx, tensor, (first, end), &lists, &scope)?;
+        let start = copied.as_ref().and_then(|operands| exact::count_before(cx, &access, operands, first, &scope));
+        let own = piece::begin(cx, tensor, (first, end), start, &lists, &scope)?;
         leaf_loop(cx, var, interval, body, &own.scope)?;
         piece::end(cx, number, &own, &lists);
         Ok(own.scope.appended().map(|append| append.groups.clone()))
     })?;
     if let Some(groups) = appended {
-        piece::collect(cx, &Append { access, groups, stored: None }, &lists, &scope);
+        piece::collect(cx, &Append { access, groups, stored: None, start: None }, &lists, &scope);
     }
     Ok(())
 }
