@@ -118,6 +118,11 @@ def components(a):
     return first[labels]
 
 
+def with_sorted_rows(a):
+    a.sort_indices()
+    return a
+
+
 KERNELS = {
     "convolution": convolved,
     "convolution:dense": lambda a, w: scipy.ndimage.correlate(a, w, mode="constant"),
@@ -134,6 +139,7 @@ KERNELS = {
     "spmv": lambda a, x: a @ x,
     "spmm": lambda a, b: a @ b,
     "spgemm": lambda a: a @ a,
+    "spgemm:sorted": lambda a: with_sorted_rows(a @ a),
     "add": lambda a, b: a + b,
     "add3": lambda a, b, c: a + b + c,
     "csr-csc": lambda a: a.tocsc(),

@@ -118,6 +118,7 @@ mod tests {
         };
         assert_eq!(of("spgemm", "mkl"), Class::Unordered);
         assert_eq!(of("spgemm", "mkl:sorted"), Class::Plain);
+        assert_eq!(of("spgemm", "scipy"), Class::Unordered);
         assert_eq!(of("spmv", "mkl"), Class::Plain);
         assert_eq!(of("spmv", "librsb:tuned"), Class::Inspected);
     }
