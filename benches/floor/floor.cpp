@@ -39,6 +39,7 @@ const Variant variants[] = {
     {"spmv:four", multiply_vector<spmv::four>},
     {"spmv:inserts", multiply_vector<spmv::inserts>},
     {"spmv:inserts-512", multiply_vector<spmv::inserts_wide<8>>},
+    {"spmv:inserts-pairs", multiply_vector<spmv::inserts_pairs>},
     {"spmv:flat-inserts", multiply_vector<spmv::flat<1, kStep, false>>},
     {"spmv:flat-inserts-2", multiply_vector<spmv::flat<2, kStep, false>>},
 #if defined(__AVX2__)

@@ -6,6 +6,7 @@
 //   gather-256  vectors of four gathered, four sums, the rest an entry at a time
 //   inserts     vectors of four filled by loads and inserts, four sums, the rest an entry at a time
 //   inserts-512 vectors of eight filled so, two sums, the rest under a mask
+//   inserts-pairs   pairs of vectors of four filled so, while more entries than a pair are left; the last pair loaded whole, summed under masks
 //   rows        eight rows at a time: a vector gathered of each, and their eight sums formed together
 //   flat        no loop over a row: each step takes up to a vector of the row at hand and moves to the next row by arithmetic,
 //               so that no branch depends on where rows end; x is gathered
@@ -97,6 +98,24 @@ inline void inserts_wide(Range rows) {
         for (; p < end; p += lanes) {
             const typename V::Type product = V::load(a.vals + p) * filled<lanes>(a.crd + p);
             sums[0] += before<lanes>(end - p) ? product : typename V::Type{};
+        }
+        y[row] = sum_of(sums[0] + sums[1]);
+    }
+    one({safe, rows.end});
+}
+
+inline void inserts_pairs(Range rows) {
+    using V = Vector<4>;
+    const int64_t safe = safe_end<8>(rows);
+    for (int64_t row = rows.begin; row < safe; row++) {
+        V::Type sums[2] = {};
+        int64_t p = a.pos[row];
+        const int64_t end = a.pos[row + 1];
+        for (; p + 8 < end; p += 8)
+            for (int k = 0; k < 2; k++) sums[k] += V::load(a.vals + p + 4 * k) * filled<4>(a.crd + p + 4 * k);
+        for (int k = 0; k < 2; k++) {
+            const V::Type product = V::load(a.vals + p + 4 * k) * filled<4>(a.crd + p + 4 * k);
+            sums[k] += before<4>(end - p - 4 * k) ? product : V::Type{};
         }
         y[row] = sum_of(sums[0] + sums[1]);
     }
