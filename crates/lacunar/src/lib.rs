@@ -34,6 +34,7 @@
 mod again;
 mod algebra;
 mod bind;
+mod bound;
 mod cache;
 mod call;
 mod choose;
@@ -66,6 +67,7 @@ mod tensor;
 mod tune;
 mod warnings;
 
+pub use bound::Bound;
 pub use algebra::{AlgebraReport, Violation, check_algebra};
 pub use call::Run;
 pub use choose::{Candidate, Choice, Costs, Demand, Needs, choose, plain_format, restore, store};

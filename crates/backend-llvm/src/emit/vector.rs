@@ -22,6 +22,13 @@
 //! while counter + 2 * width <= end { two copies }; if counter + width <= end { one }; if counter < end { one under the mask }
 //! ```
 //!
+//! Rows that begin anywhere are stored by vectors of half of a line, of which each second one crosses into the next line, where those of whole
+//! lines all would. What such a row leaves are ever shorter vectors, as a store under a mask costs more than two of them.
+//!
+//! ```text
+//! while counter + 8 <= end { two vectors of 4 }; if counter + 4 <= end { one }; if counter + 2 <= end { one of 2 }; if counter < end { one value }
+//! ```
+//!
 //! A reduction keeps sums of its own in each lane and copy, which are added up at the end.
 
 mod ahead;
@@ -37,7 +44,7 @@ mod words;
 use inkwell::IntPredicate;
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
-use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Function, Reduction, VarId};
+use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Function, Reduction, Stmt, UnaryOp, VarId};
 use lacunar_machine::Filling;
 
 use self::known::Known;
@@ -59,9 +66,26 @@ const COPIES: u32 = 2;
 /// Loops of constant length up to so many vectors become straight code.
 const STRAIGHT: i64 = 32;
 
+/// The bytes of a vector of rows that begin anywhere and are only stored.
+const ROW_BYTES: usize = 32;
+/// The bytes of a cache line.
+const LINE: i64 = 64;
+
 /// True for a loop over neighbors that sums up nothing, without branches.
 fn stores_alone(known: &Known) -> bool {
     known.reductions.is_empty() && !known.gathers && !known.branches && !known.tests_words
+}
+
+/// True for a value of sums, differences and products alone: its vectors take no longer than a store.
+fn is_cheap(function: &Function, value: ExprId) -> bool {
+    match function.exprs[value] {
+        Expr::Const(_) | Expr::Var(_) => true,
+        Expr::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, a, b) => {
+            is_cheap(function, a) && is_cheap(function, b)
+        }
+        Expr::Unary(UnaryOp::Neg, a) | Expr::Cast(_, a) => is_cheap(function, a),
+        _ => false,
+    }
 }
 
 /// The lanes of a vector that run.
@@ -116,21 +140,43 @@ impl<'ctx> Emitter<'ctx, '_> {
         if self.source.strict && !known.reductions.is_empty() || known.branches && !self.vectors.masked {
             return Ok(false);
         }
-        let bytes = if known.gathers { self.vectors.gather_bytes() } else { self.vectors.bytes };
-        let width = if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
-        let width = width.clamp(2, 64).next_power_of_two();
         let first = begin.get_sign_extended_constant();
-        known.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
         let last = end.get_sign_extended_constant();
         let count = first.zip(last).map(|(begin, end)| end.saturating_sub(begin));
+        let bytes = if known.gathers { self.vectors.gather_bytes() } else { self.vectors.bytes };
+        let lanes = |bytes: usize| if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
+        let lanes = |bytes: usize| lanes(bytes).clamp(2, 64).next_power_of_two();
+        let (whole, width) = match self.stores_row(&known, count, body) {
+            true => (lanes(bytes), lanes(bytes.min(ROW_BYTES))),
+            false => (lanes(bytes), lanes(bytes)),
+        };
+        known.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
         let Some(streams) = self.may_stream(&known, begin, count, body)? else {
             return self.whole_loop(&known, (begin, end), width, body).map(|()| true);
         };
         self.twice(streams, |emitter, is_streaming| {
             known.streams = is_streaming;
-            emitter.whole_loop(&known, (begin, end), width, body)
+            // Lines that go past the caches are stored whole.
+            emitter.whole_loop(&known, (begin, end), if is_streaming { whole } else { width }, body)
         })?;
         Ok(true)
+    }
+
+    /// True for a loop inside of another one that only stores cheap values, or adds them, each row of which may begin anywhere in a line.
+    fn stores_row(&self, known: &Known, count: Option<i64>, body: &Block) -> bool {
+        let fills_lines = |bytes: i64| count.is_some_and(|count| count.saturating_mul(bytes) % LINE == 0);
+        let is_inside = !self.frame.breaks.is_empty();
+        is_inside
+            && stores_alone(known)
+            && body.iter().all(|stmt| match stmt {
+                Stmt::Define { value, .. } => is_cheap(self.source, *value),
+                Stmt::Store { array, index, value, .. } => {
+                    let in_order = known.stride(self.source, *index) == Some(1);
+                    in_order && is_cheap(self.source, *value) && !fills_lines(self.element_size(*array))
+                }
+                Stmt::Load { .. } | Stmt::Comment(_) => true,
+                _ => false,
+            })
     }
 
     /// The loop, by its length.
@@ -257,6 +303,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             |emitter| emitter.join_sums(known, width, &sums),
         )?;
         let any = self.builder.build_int_compare(IntPredicate::SLT, rest, end, "")?;
+        if width < self.widest_of(known) && stores_alone(known) && !known.streams {
+            return self.shorter_vectors(known, (rest, end), width, body);
+        }
         if self.vectors.masked && stores_alone(known) {
             return self.tail(known, (rest, end), width, body);
         }
@@ -299,6 +348,45 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.count(rest, end, "k", Some(hint), |emitter, counter| {
             emitter.scalar_iteration(known.counter, counter, body)
         })
+    }
+
+    /// How many elements the widest vector has.
+    fn widest_of(&self, known: &Known) -> u32 {
+        (self.vectors.bytes / known.widest.max(1)) as u32
+    }
+
+    /// The iterations that two vectors at once leave: one vector, if there are so many, then one of half its width, down to a single iteration.
+    fn shorter_vectors(
+        &mut self,
+        known: &Known,
+        (mut rest, end): (IntValue<'ctx>, IntValue<'ctx>),
+        mut width: u32,
+        body: &Block,
+    ) -> Result<(), LlvmError> {
+        while width > 0 {
+            let step = self.index(i64::from(width));
+            let left = self.builder.build_int_sub(end, rest, "left")?;
+            let fits = self.builder.build_int_compare(IntPredicate::SGE, left, step, "")?;
+            let before = self.current_block()?;
+            let (some, after) = (self.new_block("some_left"), self.new_block("none_left"));
+            self.builder.build_conditional_branch(fits, some, after)?;
+            self.builder.position_at_end(some);
+            self.begin_statement();
+            match width {
+                1 => self.scalar_iteration(known.counter, rest, body)?,
+                _ => self.vector_iteration(known, width, rest, Running::All, &[], body)?,
+            }
+            let next = self.builder.build_int_add(rest, step, "next")?;
+            let latch = self.current_block()?;
+            self.builder.build_unconditional_branch(after)?;
+            self.builder.position_at_end(after);
+            self.begin_statement();
+            let counter = self.builder.build_phi(self.context.i64_type(), "k")?;
+            counter.add_incoming(&[(&rest, before), (&next, latch)]);
+            rest = counter.as_basic_value().into_int_value();
+            width /= 2;
+        }
+        Ok(())
     }
 
     /// The iterations that two vectors at once leave: a whole vector, if there are so many, and one under a mask.

@@ -51,7 +51,9 @@ impl Restriction for Computed {
             let conditions = cx.kernel.followers.as_ref().map(|followers| &followers.computed);
             let is_equation = |number: &usize| conditions.is_some_and(|all| all[*number].is_equation);
             if held.iter().any(is_equation) {
-                scope.know(Fact::Single(var));
+                let one = cx.b.int(1);
+                let is_there = cx.b.add(low, one) == high;
+                scope.know(Fact::Single { var, is_there });
             } else if is_run {
                 scope.know(Fact::Run(var, region));
             }
@@ -81,9 +83,12 @@ fn is_in_order(kernel: &Kernel, lattice: &Lattice) -> bool {
     lattice.iterators.iter().filter(|it| it.mode == Mode::Coiterate).all(in_order)
 }
 
-/// True if an equation leaves one value of a variable at most.
-pub(in crate::lower) fn is_single(var: VarId, scope: &Scope) -> bool {
-    scope.facts().any(|fact| matches!(fact, Fact::Single(own) if *own == var))
+/// True if an equation leaves one value of a variable at most; the answer is whether it leaves one for certain.
+pub(in crate::lower) fn single(var: VarId, scope: &Scope) -> Option<bool> {
+    scope.facts().find_map(|fact| match fact {
+        Fact::Single { var: own, is_there } if *own == var => Some(*is_there),
+        _ => None,
+    })
 }
 
 /// The values of a variable that are the coordinates of a run of a packed result.
@@ -242,22 +247,56 @@ pub(in crate::lower) fn narrowed(
     at: (&[Option<ExprId>], &[ExprId]),
     (mut low, mut high): Interval,
 ) -> Interval {
-    let (zero, one) = (cx.b.int(0), cx.b.int(1));
+    let (zero, one, size) = (cx.b.int(0), cx.b.int(1), at.1[own]);
+    // Ends that are told by another coordinate, as far as they are.
+    let (mut least_known, mut end_known) = (None, None);
     for condition in conditions {
         let rest = sum(cx, condition, Some(own), at);
+        let beside = Beside::of(condition, own, at.1);
         let is_least = condition.factors[own] > 0;
         if is_least || condition.is_equation {
             let least = if is_least { cx.b.sub(zero, rest) } else { rest };
-            low = cx.b.binary(BinaryOp::Max, low, least);
+            let is_positive = low == zero && beside.is_some_and(|beside| beside.by >= 0);
+            least_known = beside.filter(|_| is_positive);
+            low = if is_positive { least } else { cx.b.binary(BinaryOp::Max, low, least) };
         }
         if !is_least || condition.is_equation {
             let most = if is_least { cx.b.sub(zero, rest) } else { rest };
             let behind = cx.b.add(most, one);
-            high = cx.b.binary(BinaryOp::Min, high, behind);
+            let is_inside = high == size && beside.is_some_and(|beside| beside.by <= 0 && beside.is_as_large);
+            end_known = beside.filter(|_| is_inside);
+            high = if is_inside { behind } else { cx.b.binary(BinaryOp::Min, high, behind) };
         }
     }
+    let is_ascending = match (least_known, end_known) {
+        (Some(least), Some(end)) => least.dim == end.dim && least.by <= end.by + 1,
+        (Some(least), None) => high == size && least.is_as_large && least.by <= 1,
+        (None, Some(end)) => low == zero && end.by >= -1,
+        (None, None) => false,
+    };
     // There may be none, and a loop may not begin behind its end where others ask how many there are.
-    (cx.b.binary(BinaryOp::Min, low, high), high)
+    (if is_ascending { low } else { cx.b.binary(BinaryOp::Min, low, high) }, high)
+}
+
+/// The value that a condition compares a coordinate with, where that is another coordinate and a number. The other lies in its dimension.
+#[derive(Clone, Copy)]
+struct Beside {
+    dim: usize,
+    by: i64,
+    /// The two dimensions have the same size.
+    is_as_large: bool,
+}
+
+impl Beside {
+    fn of(condition: &Condition, own: usize, sizes: &[ExprId]) -> Option<Beside> {
+        let mut others = (0..condition.factors.len()).filter(|dim| *dim != own && condition.factors[*dim] != 0);
+        let (dim, sign) = (others.next()?, condition.factors[own]);
+        let is_plain = others.next().is_none()
+            && condition.factors[dim] == -sign
+            && condition.sizes.iter().all(|factor| *factor == 0);
+        let by = condition.constant.checked_mul(-sign)?;
+        is_plain.then(|| Beside { dim, by, is_as_large: sizes[dim] == sizes[own] })
+    }
 }
 
 /// The sum of a condition, perhaps without one coordinate, of coordinates and sizes by dimension.
