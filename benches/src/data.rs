@@ -6,11 +6,11 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use lacunar::io::{self, ReadOptions};
+use lacunar::io::{self, PatternValues, ReadOptions};
 use lacunar::{Coo, DType, DynTensor, Format};
 use lacunar_examples::grid::{Kind, write_grid};
-use lacunar_runtime::Coordinates;
 use lacunar_runtime::random::{Generator, generate};
+use lacunar_runtime::{Coordinates, Values};
 
 use crate::made::{Shape, make};
 
@@ -203,10 +203,25 @@ impl Source {
 }
 
 fn read(path: &Path) -> Result<Entries> {
-    match io::read(path, &ReadOptions::default())? {
-        io::Data::Coordinate(coo) => Ok(Entries::List(coo)),
+    let options = ReadOptions { pattern: PatternValues::Places, ..ReadOptions::default() };
+    match io::read(path, &options)? {
+        io::Data::Coordinate(mut coo) => {
+            if let Values::Pattern(_) = coo.values {
+                coo.values = Values::F64((0..coo.len()).map(|place| made_value(&coo, place)).collect());
+            }
+            Ok(Entries::List(coo))
+        }
         io::Data::Dense(_) => bail!("an array, not a sparse matrix"),
     }
+}
+
+/// A value between 1/2 and 3/2 for an entry of a file without values. An engine that finds all values equal moves none of them, which
+/// says nothing about other matrices. Coordinates that are exchanged have one value, as symmetric matrices have.
+fn made_value(coo: &Coo, place: usize) -> f64 {
+    let mut at: Vec<u64> = coo.coords.iter().filter_map(|column| column.get(place)).collect();
+    at.sort_unstable();
+    let mixed = at.iter().fold(1, |hash: u64, &c| (hash ^ c).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+    0.5 + (mixed >> 11) as f64 / (1u64 << 53) as f64
 }
 
 impl Entries {

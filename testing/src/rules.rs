@@ -240,13 +240,16 @@ impl State<'_> {
             _ => None,
         });
         for access in accesses {
+            let set = self.sets.get(&(access.tensor.clone(), access.part)).filter(|_| access.part != Part::Values);
             let dims = self.tensors.get(&access.tensor).map(|values| values.dims.clone());
             for (place, index) in access.indices.iter().enumerate() {
                 let Index::Name(name, _) = index else { continue };
                 let is_open = !self.symbols.contains_key(name) && !names.iter().any(|(known, _)| known == name);
                 if is_open {
+                    // Outside of a set or map that is known, a factor is 0.
+                    let last = |points: &BTreeMap<Vec<i64>, f64>| points.keys().map(|at| at[place]).max().unwrap_or(-1);
                     let size = dims.as_ref().and_then(|dims| dims.get(place).copied());
-                    names.push((name, 0..=size.map_or(MOST, |size| size - 1)));
+                    names.push((name, 0..=set.map_or(size.map_or(MOST, |size| size - 1), last)));
                 }
             }
         }

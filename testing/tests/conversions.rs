@@ -1,7 +1,7 @@
 //! Conversion between every two formats, of generated tensors and of the files of `../shared/data/small`, where they are
 //! beside the repository. A table of the report says how many were right for each pair.
 //!
-//! One file in six, others every day, is converted through all pairs. The rest, and files with more entries than `FEW`, are converted from
+//! One file in twelve, others every day, is converted through all pairs; of large files, only one in four is taken. The rest, and files with more entries than `FEW`, are converted from
 //! every format to the first compressed one and back, as long as none takes more than `MANY` places; with `LACUNAR_PAIRS=all`, all
 //! go through all pairs, and more is stored.
 //!
@@ -32,7 +32,10 @@ const ORDERS: usize = 4;
 /// The most places of a file that is converted through all pairs, and of any other.
 const FEW: u64 = 1 << 16;
 /// One in so many files with few entries is converted through all pairs on a day.
-const FILES_ONE_IN: u64 = 6;
+const FILES_ONE_IN: u64 = 12;
+/// One in so many files of at least `LARGE` bytes is taken on a day.
+const LARGE_ONE_IN: u64 = 4;
+const LARGE: usize = 1 << 15;
 const MANY: u64 = 1 << 21;
 /// The same bound if all pairs are wanted.
 const MOST: u64 = 1 << 24;
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
     let passed = Arc::new(Passed::open(env!("CARGO_TARGET_TMPDIR"), "conversions"));
     let mut trials = generated(&tables, &passed);
     match files() {
-        Some(files) => trials.extend(files.into_iter().map(|path| file_trial(path, &tables, &passed))),
+        Some(files) => trials.extend(files.into_iter().filter_map(|path| file_trial(path, &tables, &passed))),
         None => eprintln!("SKIPPED: there are no files beside the repository (../shared/data/small)"),
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
@@ -165,11 +168,15 @@ fn once(
     })
 }
 
-fn file_trial(path: PathBuf, tables: &Tables, passed: &Arc<Passed>) -> Trial {
+/// The trial of a file, unless it is left to another day.
+fn file_trial(path: PathBuf, tables: &Tables, passed: &Arc<Passed>) -> Option<Trial> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (tables, content) = (tables.clone(), std::fs::read(&path).unwrap_or_default());
+    if content.len() >= LARGE && !all_wanted() && !chosen(&format!("large {name}"), today(), LARGE_ONE_IN) {
+        return None;
+    }
     let is_chosen = chosen(&name, today(), FILES_ONE_IN);
-    once(&name.clone(), [&content, &[u8::from(is_chosen)]], passed, move || {
+    Some(once(&name.clone(), [&content, &[u8::from(is_chosen)]], passed, move || {
         // Matrices of unassembled elements are not read.
         if name.ends_with(".pse") {
             return match io::read(&path, &options(&name)) {
@@ -189,7 +196,7 @@ fn file_trial(path: PathBuf, tables: &Tables, passed: &Arc<Passed>) -> Trial {
             _ => (Pairs::All, FEW),
         };
         convert(&coo, &formats, pairs, most, table(&tables, order)?).map_err(Failed::from)
-    })
+    }))
 }
 
 fn options(name: &str) -> ReadOptions {

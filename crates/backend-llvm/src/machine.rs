@@ -13,6 +13,7 @@ use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetMachineOptions,
 };
 use lacunar_imp::{Function, Verified};
+use lacunar_machine::Filling;
 
 use crate::emit::{Emitted, Table, emit};
 use crate::optimize::optimize;
@@ -62,10 +63,13 @@ pub(crate) fn host_cpu() -> Result<(&'static str, &'static str), LlvmError> {
     host().map(|host| (host.cpu.as_str(), host.features.as_str()))
 }
 
+/// LLVM's passes join neighboring loads to gathers where the target has them, whatever these cost.
+const NO_GATHERS: &str = "+prefer-no-gather";
+
 /// The target machine for the options. Reading the features of a processor takes LLVM as long as a small kernel's passes, so each
 /// thread keeps the machines that it has made.
 pub(crate) fn target_machine(options: &CompileOptions) -> Result<Rc<TargetMachine>, LlvmError> {
-    type Made = (Cpu, Optimization, Rc<TargetMachine>);
+    type Made = (Cpu, Optimization, Filling, Rc<TargetMachine>);
     thread_local!(static MADE: RefCell<Vec<Made>> = const { RefCell::new(Vec::new()) });
     let host = host()?;
     let (cpu, features) = match &options.cpu {
@@ -74,12 +78,19 @@ pub(crate) fn target_machine(options: &CompileOptions) -> Result<Rc<TargetMachin
         Cpu::Named(name) => return Err(LlvmError::Target(name.clone())),
     };
     MADE.with_borrow_mut(|made| {
-        let known = made.iter().find(|(cpu, level, _)| *cpu == options.cpu && *level == options.optimization);
+        let filling = options.tuning.filling;
+        let known = made
+            .iter()
+            .find(|(cpu, level, filled, _)| (cpu, *level, *filled) == (&options.cpu, options.optimization, filling));
         if let Some((.., machine)) = known {
             return Ok(Rc::clone(machine));
         }
-        let machine = Rc::new(new_machine(cpu, features, options.optimization)?);
-        made.push((options.cpu.clone(), options.optimization, Rc::clone(&machine)));
+        let features = match filling {
+            Filling::Inserts if cfg!(target_arch = "x86_64") => format!("{features},{NO_GATHERS}"),
+            _ => features.to_string(),
+        };
+        let machine = Rc::new(new_machine(cpu, &features, options.optimization)?);
+        made.push((options.cpu.clone(), options.optimization, filling, Rc::clone(&machine)));
         Ok(machine)
     })
 }

@@ -60,7 +60,7 @@ impl Statement<'_> {
     /// Memory is refused.
     pub fn work(&self) -> Result<f64, Failure> {
         let program = self.kernel.program();
-        let flops = flops::of_statement(program, self.place, &|name| self.tensor(name))?;
+        let flops = flops::of_statement(program, self.place, &|name| self.read(name))?;
         let statement = self.statement();
         let accesses = std::iter::once(&statement.lhs).chain(statement.rhs.accesses());
         let stored: u64 = accesses.filter_map(|access| self.tensor_of(access)).map(DynTensor::nnz).sum();
@@ -84,7 +84,10 @@ impl Statement<'_> {
         let mut operands: Vec<(String, DynTensor)> = Vec::new();
         smaller.rhs = self.restrict_operands(smaller.rhs, &sample, &mut program, &mut operands)?;
         let name = program.tensors[statement.lhs.tensor].name.clone();
-        if let Some((_, before)) = self.given.iter().find(|(given, _)| *given == name) {
+        // The smaller statement reads operands under names of their own. It needs the old value of its result to combine with it alone.
+        if statement.op.monoid().is_some()
+            && let Some((_, before)) = self.given.iter().find(|(given, _)| *given == name)
+        {
             operands.push((name.clone(), restricted(before, &statement.lhs, &sample)?));
         }
         let sizes = self.sizes(&sample);
@@ -105,8 +108,20 @@ impl Statement<'_> {
         results.chain(self.given.iter().copied()).find(|(other, _)| *other == name).map(|(_, tensor)| tensor)
     }
 
+    /// A tensor that the statement reads: as it was given, where no earlier statement assigns to it.
+    fn read(&self, name: &str) -> Option<&DynTensor> {
+        let program = self.kernel.program();
+        let is_assigned = |earlier: &Assignment| program.tensors[earlier.lhs.tensor].name == name;
+        if !program.statements[..self.place].iter().any(is_assigned)
+            && let Some((_, given)) = self.given.iter().find(|(other, _)| *other == name)
+        {
+            return Some(given);
+        }
+        self.tensor(name)
+    }
+
     fn tensor_of(&self, access: &Access) -> Option<&DynTensor> {
-        self.tensor(&self.kernel.program().tensors[access.tensor].name)
+        self.read(&self.kernel.program().tensors[access.tensor].name)
     }
 
     /// The size of each variable of the statement that some tensor tells, or that is declared.
@@ -188,7 +203,7 @@ impl Statement<'_> {
             // Values that are indices are taken as they are.
             if let Some(of) = program.tensors[access.tensor].gathered() {
                 let name = program.tensors[of].name.clone();
-                if let Some(tensor) = self.tensor(&name).filter(|_| operands.iter().all(|(known, _)| *known != name)) {
+                if let Some(tensor) = self.read(&name).filter(|_| operands.iter().all(|(known, _)| *known != name)) {
                     match tensor.try_clone() {
                         Ok(tensor) => operands.push((name, tensor)),
                         Err(error) => fault = Some(StorageError::from(error).into()),

@@ -161,7 +161,7 @@ fn choice_of<'e>(background: &dyn Fn(&Expr) -> Option<Background>, [condition, a
 }
 
 /// True if a value combined with itself, however often, is itself.
-fn is_kept(monoid: Monoid, value: Scalar) -> bool {
+pub(crate) fn is_kept(monoid: Monoid, value: Scalar) -> bool {
     monoid.is_idempotent(value.ty) || monoid.identity(value.ty) == Some(value)
 }
 

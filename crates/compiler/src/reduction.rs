@@ -24,12 +24,12 @@
 //! count `b(i)` once for every `j`.
 
 use lacunar_base::Arena;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Scalar};
 use lacunar_notation::{
     AssignOp, Assignment, BinaryFn, Expr, ExprKind, IndexVar, Literal, Monoid, Role, Tensor, UnaryFn, VarId,
 };
 
-use crate::algebra::{Background, Support, background_where, choice, gathered, support_of};
+use crate::algebra::{Background, Support, background_where, choice, gathered, is_kept, support_of};
 use crate::operators::visited;
 
 /// Inserts the reductions that a statement implies. If one reuses a bound name, it gets a fresh variable, which is added to `vars`.
@@ -184,6 +184,8 @@ pub(crate) fn sums_of_zeros(expr: &Expr, tensors: &Arena<Tensor>) -> bool {
     let has_zero_fills = |expr: &Expr| expr.accesses().iter().all(|access| tensors[access.tensor].fill().is_zero());
     match &expr.kind {
         ExprKind::Reduce(..) if gathered(tensors, expr).is_some() => true,
+        // A product of zeros that are not stored is a value, though no term is present.
+        ExprKind::Reduce(monoid, _, term) if !is_kept(*monoid, Scalar::zero(term.dtype)) => false,
         ExprKind::Reduce(_, _, term) if !has_zero_fills(term) && !is_zero(term) => false,
         _ => expr.children().into_iter().all(|child| sums_of_zeros(child, tensors)),
     }

@@ -31,7 +31,7 @@ const USUAL_ONE_IN: u64 = 10;
 const MOST_ONE_IN: u64 = 60;
 /// LLVM and C take one in so many instances, and one in so many of the sweeps.
 const LLVM_ONE_IN: (u64, u64) = (1, 6);
-const C_ONE_IN: (u64, u64) = (20, 100);
+const C_ONE_IN: (u64, u64) = (40, 200);
 
 /// A back end.
 struct BackEnd {

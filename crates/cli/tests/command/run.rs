@@ -223,6 +223,9 @@ fn checks_pass_with_the_oracle_and_with_the_interpreter() {
         "'y(i) = A(i,j) * x(j); y(i) += x(i)' -g 'A:uniform(2)' -g x:rand -d A:50000,50000",
         "'y(i) += A(i,j)' -g 'A:uniform(20)' -g y:rand -d A:200000,100",
         "'y = A(i,j)' -g 'A:uniform(20)' -d A:1000,100000 -t A:i64",
+        // An input that is assigned to: what was given is read, not what the statement has left.
+        "'A(i,j) = A(i,j) * B(i,j)' -g 'A:uniform(20)' -g 'B:uniform(20)' -d A:100000,3000",
+        "'x(i) = 2 * x(i); y(i) = x(i) - A(i,j)' -g x:rand -g 'A:uniform(20)' -d A:100000,3000",
     ] {
         let text = folder.succeed(&format!("run {line} --check --json"));
         let json: Value = serde_json::from_str(&text).unwrap();

@@ -167,6 +167,9 @@ fn write_lattices(kernel: &Kernel, stmt: &Stmt, depth: usize, text: &mut String)
                 for &point in &lattice.points {
                     let _ = writeln!(text, "{indent}  {}", point_text(kernel, &lattice, body, point));
                 }
+                if lattice.is_coarse {
+                    let _ = writeln!(text, "{indent}  and points in between");
+                }
             }
             write_lattices(kernel, body, depth + 1, text);
         }

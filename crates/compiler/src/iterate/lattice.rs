@@ -39,51 +39,13 @@ use lacunar_notation::schedule::Unit;
 use lacunar_notation::{Access, Expr, ExprKind, Role, TensorId, VarId, WorkspaceKind};
 
 use super::iterators::{AccessKey, Iterator, Mode, iterators, level_var};
+pub use super::points::Point;
+use super::points::PointSet;
 use super::position_space::replaced_by;
 use super::residual::residual;
 use crate::algebra::{Support, choice, preserves_fill, support};
 use crate::levels::{is_searched, is_tested};
 use crate::operators::visited;
-
-/// A set of iterators of one loop, by their number in [`Lattice::iterators`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Point(pub u64);
-
-impl Point {
-    /// The point without iterators: every coordinate.
-    pub const ALL: Point = Point(0);
-
-    /// True if it has iterator `k`.
-    pub fn has(self, k: usize) -> bool {
-        self.0 >> k & 1 == 1
-    }
-
-    /// True if all iterators of `other` are in it.
-    pub fn contains(self, other: Point) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// The iterators with these numbers.
-    pub fn of(members: impl IntoIterator<Item = usize>) -> Point {
-        Point(members.into_iter().fold(0, |all, k| all | 1 << k))
-    }
-
-    /// All iterators of some points.
-    pub fn union(points: &[Point]) -> Point {
-        Point(points.iter().fold(0, |all, point| all | point.0))
-    }
-
-    /// The points of some that contain no other.
-    pub fn smallest(points: &[Point]) -> Vec<Point> {
-        let smallest = |point: &&Point| !points.iter().any(|other| other != *point && point.contains(*other));
-        points.iter().filter(smallest).copied().collect()
-    }
-
-    /// The numbers of its iterators.
-    pub fn members(self) -> impl std::iter::Iterator<Item = usize> {
-        (0..64).filter(move |&k| self.has(k))
-    }
-}
 
 /// The iterators of a loop and the points at which its body has something to do, largest first.
 #[derive(Clone, Debug)]
@@ -92,6 +54,9 @@ pub struct Lattice {
     pub iterators: Vec<Iterator>,
     /// The points; none is there twice.
     pub points: Vec<Point>,
+    /// True if there are so many points that only the smallest are among `points`, and the largest: the others, with whatever is done at
+    /// them, lie between.
+    pub is_coarse: bool,
     /// Levels that hold all coordinates of an interval and are in every point: they are no iterators, as they confine the loop.
     pub confining: Vec<Iterator>,
 }
@@ -116,7 +81,7 @@ impl Lattice {
             return Err(TooManyIterators(iterators.len()));
         }
         let builder = Points { kernel, iterators: &iterators, var };
-        let mut points = builder.of_stmt(body, &mut Vec::new());
+        let PointSet { mut points, is_coarse } = builder.of_stmt(body, &mut Vec::new());
         // A loop over positions visits only coordinates at these.
         let driven = replaced_by(kernel, var).map(AccessKey::from);
         let driver = iterators.iter().position(|it| driven.as_ref() == Some(&it.access) && it.mode == Mode::Coiterate);
@@ -125,7 +90,9 @@ impl Lattice {
         }
         points.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
         points.dedup();
-        drop_apart(kernel, &iterators, &mut points);
+        if !is_coarse {
+            drop_apart(kernel, &iterators, &mut points);
+        }
         let mut iterators = iterators;
         let confining = take_confining(kernel, &mut iterators, &mut points);
         search_indicators(kernel, body, &mut iterators, &points);
@@ -136,7 +103,7 @@ impl Lattice {
         {
             only.mode = Mode::Coiterate;
         }
-        Ok(Lattice { iterators, points, confining })
+        Ok(Lattice { iterators, points, is_coarse, confining })
     }
 
     /// True if there is something to do at every coordinate of the dimension.
@@ -379,12 +346,13 @@ struct Points<'a> {
 type Producers<'s> = Vec<(TensorId, &'s Stmt)>;
 
 impl Points<'_> {
-    fn of_stmt<'s>(&self, stmt: &'s Stmt, producers: &mut Producers<'s>) -> Vec<Point> {
+    fn of_stmt<'s>(&self, stmt: &'s Stmt, producers: &mut Producers<'s>) -> PointSet {
         match stmt {
             Stmt::Assign(assign) => self.of_assign(assign, producers),
             Stmt::Forall(_, body) => self.of_stmt(body, producers),
             Stmt::Sequence(stmts) => {
-                stmts.iter().map(|stmt| self.of_stmt(stmt, producers)).fold(Vec::new(), |a, b| either(&a, &b))
+                let points = stmts.iter().map(|stmt| self.of_stmt(stmt, producers));
+                points.fold(PointSet::none(), |a, b| a.either(&b))
             }
             Stmt::Where { consumer, producer } => {
                 let depth = producers.len();
@@ -396,45 +364,45 @@ impl Points<'_> {
         }
     }
 
-    fn of_assign(&self, assign: &Assign, producers: &mut Producers<'_>) -> Vec<Point> {
+    fn of_assign(&self, assign: &Assign, producers: &mut Producers<'_>) -> PointSet {
         let points = self.of_expr(&assign.rhs, producers);
-        if preserves_fill(&self.kernel.tensors, assign) { points } else { either(&points, &[Point::ALL]) }
+        if preserves_fill(&self.kernel.tensors, assign) { points } else { points.either(&PointSet::of(Point::ALL)) }
     }
 
     /// The points at which an expression may differ from its background.
-    fn of_expr(&self, expr: &Expr, producers: &mut Producers<'_>) -> Vec<Point> {
+    fn of_expr(&self, expr: &Expr, producers: &mut Producers<'_>) -> PointSet {
         match &expr.kind {
-            ExprKind::Literal(_) => Vec::new(),
+            ExprKind::Literal(_) => PointSet::none(),
             ExprKind::Access(access) => self.of_access(access, producers),
             ExprKind::Cast(a) | ExprKind::Unary(_, a) | ExprKind::Reduce(_, _, a) => self.of_expr(a, producers),
             ExprKind::Binary(function, left, right) => {
                 let (a, b) = (self.of_expr(left, producers), self.of_expr(right, producers));
                 match support(&self.kernel.tensors, *function, left, right) {
-                    Support::Intersection => both(&a, &b),
-                    Support::Left => unite(both(&a, &b), &a),
-                    Support::Right => unite(both(&a, &b), &b),
-                    Support::Union => either(&a, &b),
+                    Support::Intersection => a.both(&b),
+                    Support::Left => a.both(&b).unite(&a),
+                    Support::Right => a.both(&b).unite(&b),
+                    Support::Union => a.either(&b),
                 }
             }
             ExprKind::Apply(operator, operands) => {
                 let visited = visited(&self.kernel.tensors, *operator, operands);
-                let points: Vec<Vec<Point>> = operands.iter().map(|operand| self.of_expr(operand, producers)).collect();
-                let all = visited.demanded(operands.len()).into_iter().map(|set| with_all(&points, &set));
-                all.fold(Vec::new(), |found, points| unite(found, &points))
+                let points: Vec<PointSet> = operands.iter().map(|operand| self.of_expr(operand, producers)).collect();
+                let all = visited.demanded(operands.len()).into_iter().map(|set| PointSet::with_all(&points, &set));
+                all.fold(PointSet::none(), |found, points| found.unite(&points))
             }
             ExprKind::Select(operands) => {
                 let chosen = choice(&self.kernel.tensors, operands);
                 let condition = self.of_expr(&operands[0], producers);
                 let usual = self.of_expr(chosen.usual, producers);
-                let other = both(&condition, &self.of_expr(chosen.other, producers));
+                let other = condition.both(&self.of_expr(chosen.other, producers));
                 // The condition decides also where the other value is absent.
-                let decided = if chosen.is_same { both(&condition, &usual) } else { condition };
-                either(&usual, &unite(other, &decided))
+                let decided = if chosen.is_same { condition.both(&usual) } else { condition };
+                usual.either(&other.unite(&decided))
             }
         }
     }
 
-    fn of_access(&self, access: &Access, producers: &mut Producers<'_>) -> Vec<Point> {
+    fn of_access(&self, access: &Access, producers: &mut Producers<'_>) -> PointSet {
         let role = self.kernel.tensors[access.tensor].role;
         if matches!(role, Role::Workspace(_)) && !access.vars.contains(&self.var) {
             // Outside the loops over the workspace: it has values at the points of its producer.
@@ -445,25 +413,26 @@ impl Points<'_> {
                     let mut outer: Producers<'_> = producers[..place].to_vec();
                     self.of_writes(producer, tensor, &mut outer)
                 }
-                None => vec![Point::ALL],
+                None => PointSet::of(Point::ALL),
             };
         }
         if role == Role::Workspace(WorkspaceKind::Dense) {
-            return vec![Point::ALL];
+            return PointSet::of(Point::ALL);
         }
         let key = AccessKey::from(access);
         let members = self.iterators.iter().enumerate().filter(|(_, it)| it.access == key);
-        vec![Point(members.map(|(k, _)| 1 << k).sum())]
+        PointSet::of(Point::of(members.map(|(k, _)| k)))
     }
 
     /// The points of those assignments in a producer that fill `tensor`.
-    fn of_writes<'s>(&self, stmt: &'s Stmt, tensor: TensorId, producers: &mut Producers<'s>) -> Vec<Point> {
+    fn of_writes<'s>(&self, stmt: &'s Stmt, tensor: TensorId, producers: &mut Producers<'s>) -> PointSet {
         match stmt {
             Stmt::Assign(assign) if assign.lhs.tensor == tensor => self.of_assign(assign, producers),
-            Stmt::Assign(_) => Vec::new(),
+            Stmt::Assign(_) => PointSet::none(),
             Stmt::Forall(_, body) => self.of_writes(body, tensor, producers),
             Stmt::Sequence(stmts) => {
-                stmts.iter().map(|stmt| self.of_writes(stmt, tensor, producers)).fold(Vec::new(), |a, b| either(&a, &b))
+                let points = stmts.iter().map(|stmt| self.of_writes(stmt, tensor, producers));
+                points.fold(PointSet::none(), |a, b| a.either(&b))
             }
             Stmt::Where { consumer, producer } => {
                 let depth = producers.len();
@@ -474,34 +443,6 @@ impl Points<'_> {
             }
         }
     }
-}
-
-/// Points where both sides have a value.
-fn both(a: &[Point], b: &[Point]) -> Vec<Point> {
-    let mut points: Vec<Point> = a.iter().flat_map(|p| b.iter().map(|q| Point(p.0 | q.0))).collect();
-    points.sort();
-    points.dedup();
-    points
-}
-
-fn unite(mut a: Vec<Point>, b: &[Point]) -> Vec<Point> {
-    a.extend(b);
-    a.sort();
-    a.dedup();
-    a
-}
-
-/// Points where all operands of a set have a value, each with the others and without.
-fn with_all(points: &[Vec<Point>], set: &[usize]) -> Vec<Point> {
-    points.iter().enumerate().fold(vec![Point::ALL], |found, (k, own)| {
-        let with = both(&found, own);
-        if set.contains(&k) { with } else { unite(with, &found) }
-    })
-}
-
-/// Points where either side, or both, has a value.
-fn either(a: &[Point], b: &[Point]) -> Vec<Point> {
-    unite(unite(both(a, b), a), b)
 }
 
 /// True if a statement is an assignment, inside of loops with at most one iteration.

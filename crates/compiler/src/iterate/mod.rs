@@ -8,6 +8,7 @@ pub(crate) mod in_order;
 pub mod iterators;
 mod joined;
 pub mod lattice;
+mod points;
 pub mod position_space;
 pub mod races;
 pub(crate) mod reading;

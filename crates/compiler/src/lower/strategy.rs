@@ -109,10 +109,10 @@ pub(super) fn loop_kind(kernel: &Kernel, leaf: VarId) -> LoopKind {
     }
 }
 
-/// True if a lattice has too many points for a loop each.
+/// True if a lattice has too many points for a loop and a case each.
 pub(super) fn is_large(lattice: &Lattice, body: &Stmt) -> bool {
     let limit = if matches!(body, Stmt::Assign(_)) { MOST_POINTS } else { MOST_OUTER_POINTS };
-    lattice.points.len() > limit && lattice.searched() == Point::ALL
+    lattice.is_coarse || (lattice.points.len() > limit && lattice.searched() == Point::ALL)
 }
 
 /// True if lanes can test all operands of a loop: each is tested, and has its values right there.
@@ -166,8 +166,8 @@ pub(super) fn choose(lattice: &Lattice, body: &Stmt, traits: &[Traits], circumst
             }
         }
         _ if is_merged_by_bits(lattice, &loops, traits, circumstances) => Strategy::Bits(loops),
-        _ if is_in_pieces(&loops, traits, circumstances) => Strategy::Pieces(loops),
-        _ if is_large(lattice, body) => Strategy::Union,
+        _ if !lattice.is_coarse && is_in_pieces(&loops, traits, circumstances) => Strategy::Pieces(loops),
+        _ if is_large(lattice, body) && loops.len() > 1 => Strategy::Union,
         [only] if circumstances.merge == Merge::Gallop && !lattice.visits_all() && only.members().all(steps) => {
             Strategy::Gallop(*only)
         }
@@ -314,8 +314,21 @@ mod tests {
         Lattice {
             iterators: last.map_or(0..0, |last| 0..last + 1).map(iterator).collect(),
             points,
+            is_coarse: false,
             confining: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_lattice_with_points_left_out_has_no_loop_for_each() {
+        let coarse = |points: &[&[usize]], searched: &[usize]| Lattice { is_coarse: true, ..lattice(points, searched) };
+        let few = coarse(&[&[0, 1, 2], &[0], &[1], &[2]], &[]);
+        assert_eq!(chosen(&few, &[PLAIN; 3], &HERE), "union of a, b, c, each under a condition");
+        assert_eq!(chosen(&few, &[INTERVAL; 3], &HERE), "union of a, b, c, each under a condition");
+        let with_searched = coarse(&[&[0, 1, 2], &[0], &[1], &[2]], &[2]);
+        assert_eq!(chosen(&with_searched, &[PLAIN; 3], &HERE), "union of a, b, c, each under a condition");
+        let led = coarse(&[&[0, 1, 2], &[0, 1], &[0, 2]], &[1, 2]);
+        assert_eq!(chosen(&led, &[PLAIN; 3], &HERE), "positions of a");
     }
 
     fn assignment() -> Stmt {

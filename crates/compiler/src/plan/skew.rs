@@ -110,8 +110,13 @@ pub(super) fn over_positions(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Opti
     }
     let (at, chunk, place) = (fresh(kernel, "at"), fresh(kernel, "chunk"), fresh(kernel, "place"));
     kinds.push(CommandKind::Pos { var: fused, position: at.clone(), access: access.clone() });
-    kinds.push(CommandKind::Divide { var: at, outer: chunk.clone(), inner: place, parts: Parts::PerThread(8) });
+    kinds.push(CommandKind::Divide { var: at, outer: chunk.clone(), inner: place.clone(), parts: Parts::PerThread(8) });
     kinds.push(CommandKind::Parallelize { var: chunk, unit: Unit::CpuThread, race: Race::Temporary });
+    // The positions of a row are added up in a variable, by lanes.
+    let has_rows = kernel.tensors[access.tensor].format.levels().last().is_some_and(|level| !level.properties().single);
+    if inner.is_empty() && has_rows {
+        kinds.push(CommandKind::Parallelize { var: place, unit: Unit::CpuVector, race: Race::Ignore });
+    }
     let commands = kinds.into_iter().map(|kind| Command { kind, span: Span::NONE }).collect();
     Some(Schedule { commands })
 }

@@ -17,7 +17,8 @@
 //! same throughout; if at least one is a store; if the element is certain to exist; and if the loop cannot fail halfway, with the
 //! element not yet stored. An element exists if the first access is made whenever the loop runs at all (it stands in the body
 //! itself, before any `break`), or if it was accessed on the way to the loop. If the first access replaces the element, its old value
-//! is not loaded. Sums are made in the same order.
+//! is not loaded. Sums are made in the same order. An element that a loop only replaces, by a value that is the same throughout, is
+//! stored before the loop and needs no variable.
 //!
 //! A parallel loop does not assign to variables from outside: nothing is promoted across it. Inside of it, and of a
 //! vector loop, an element is promoted only if it is certain to be stored, for a store that did not happen before could
@@ -65,6 +66,8 @@ struct Element {
     index: ExprId,
     /// True if the first access replaces it.
     replaced_first: bool,
+    /// The value, if the loop does nothing with the element but replace it by one that is the same throughout.
+    value: Option<ExprId>,
 }
 
 struct Promoter<'a> {
@@ -143,6 +146,12 @@ impl Promoter<'_> {
         };
         let (mut then, mut after) = (Block::new(), Block::new());
         for element in elements {
+            if element.value.is_some() {
+                for body in blocks_mut(&mut stmt) {
+                    then.extend(body.extract_if(.., |inner| stores(inner, element.array)));
+                }
+                continue;
+            }
             let kept = self.keep(element, &mut then);
             for body in blocks_mut(&mut stmt) {
                 redirect(self.function, body, element.array, kept);
@@ -182,23 +191,30 @@ fn elements(function: &Function, stmt: &Stmt, met: &[(ArrayId, ExprId)]) -> Vec<
     }
     let changes = Changes::of(function, stmt);
     let mut found: Vec<Element> = Vec::new();
-    let stays = |found: &[Element], (array, index): (ArrayId, ExprId)| {
+    let is_new = |found: &[Element], (array, index): (ArrayId, ExprId)| {
         found.iter().all(|element| element.array != array)
             && changes.arrays[array.index()]
             && !changes.touch(function, index)
             && is_only_element(stmt, array, index)
-            && stays_reduction(stmt, array)
     };
     for inner in certain(body) {
         let Some((array, index)) = access(inner) else { continue };
-        if stays(&found, (array, index)) && !precedes(body, inner, array) {
-            let replaced_first = matches!(inner, Stmt::Store { reduce: None, .. });
-            found.push(Element { array, index, replaced_first });
+        if !is_new(&found, (array, index)) || precedes(body, inner, array) {
+            continue;
+        }
+        let replaced_first = matches!(inner, Stmt::Store { reduce: None, .. });
+        let value = match *inner {
+            Stmt::Store { value, reduce: None, past: None, .. } if !changes.touch(function, value) => Some(value),
+            _ => None,
+        };
+        let value = value.filter(|_| accesses(stmt, array) == 1);
+        if value.is_some() || stays_reduction(stmt, array) {
+            found.push(Element { array, index, replaced_first, value });
         }
     }
     for &(array, index) in met {
-        if stays(&found, (array, index)) {
-            found.push(Element { array, index, replaced_first: false });
+        if is_new(&found, (array, index)) && stays_reduction(stmt, array) {
+            found.push(Element { array, index, replaced_first: false, value: None });
         }
     }
     found
@@ -229,6 +245,13 @@ fn access(stmt: &Stmt) -> Option<(ArrayId, ExprId)> {
         Stmt::Load { array, index, .. } | Stmt::Store { array, index, .. } => Some((array, index)),
         _ => None,
     }
+}
+
+/// The number of loads and stores of an array in a statement.
+fn accesses(stmt: &Stmt, array: ArrayId) -> usize {
+    let mut count = 0;
+    visit(stmt, &mut |inner| count += usize::from(access(inner).is_some_and(|(accessed, _)| accessed == array)));
+    count
 }
 
 fn stores(stmt: &Stmt, array: ArrayId) -> bool {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use lacunar_base::random::{Draw, SplitMix};
 use lacunar_formats::{DType, Format, FormatSpec, Scalar, Template};
-use lacunar_runtime::{Batch, StorageError, Tensor, Values};
+use lacunar_runtime::{Batch, Coo, Coordinates, StorageError, Tensor, Values};
 
 pub type Map = BTreeMap<Vec<u64>, f64>;
 
@@ -237,6 +237,31 @@ fn histories_of_nodes_that_hold_nothing_end() {
             assert_eq!(stored(&tensor), map, "{text}");
         }
     }
+}
+
+#[test]
+fn lists_of_full_nodes_may_be_long() {
+    // An element that is put in front would be passed on by every node, and the last one has no room for it.
+    let text = "def full { e: elem[4] nonempty  n: full  seq = {e}, n }  def full_head { h: full }";
+    Template::define(text).unwrap();
+    let (count, size) = if cfg!(miri) { (400, 1000) } else { (200_000, 500_000) };
+    let list = Coo {
+        dims: vec![size],
+        coords: vec![Coordinates::U32((0..count).map(|k| 2 * k + 1).collect())],
+        values: Values::F64(vec![1.0; count as usize]),
+    };
+    let mut tensor = Tensor::from_coo(list, &format("{full}", 1)).unwrap();
+    for at in [0, u64::from(count) / 2 * 2, 2 * u64::from(count)] {
+        assert!(matches!(tensor.insert(&[at], 1.0), Err(StorageError::NotRepresentable { .. })));
+    }
+    assert!(matches!(tensor.remove::<f64>(&[1]), Err(StorageError::NotRepresentable { .. })));
+    let mut batch = Batch::new(1);
+    for k in 0..4 {
+        batch.set(&[2 * k], 2.0);
+    }
+    assert_eq!(tensor.update(&batch).unwrap().inserted, 4);
+    tensor.validate().unwrap();
+    assert_eq!(tensor.entries(), u64::from(count) + 4);
 }
 
 #[test]

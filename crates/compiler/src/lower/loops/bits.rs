@@ -34,13 +34,13 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind, UnaryOp};
 
-use super::cases::{at_coordinate, cases};
+use super::cases::{cases, guarded};
 use super::here::Loop;
 use super::together::enter;
 use super::union::heads;
 use crate::iterate::lattice::Point;
 use crate::levels::{Cursor, Position, Word};
-use crate::lower::scope::{Fact, Reading};
+use crate::lower::scope::Fact;
 use crate::lower::strategy::is_large;
 use crate::lower::{INDEX, Lowerer, MutableVar, iter, region};
 
@@ -244,11 +244,7 @@ fn at_bit(
         inner.bind(&iterator.access, iterator.level, position);
     }
     if is_large(l.lattice, l.body) {
-        let mut inner = inner.deeper();
-        for (k, present) in present {
-            inner.doubt(&l.lattice.iterators[k].access, present, Reading::Guarded);
-        }
-        at_coordinate(cx, l.var, l.body, &inner)?;
+        guarded(cx, l, combined.here, &present, &inner)?;
     } else {
         cases(cx, l, combined.here, &present, &inner)?;
     }

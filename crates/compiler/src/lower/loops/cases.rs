@@ -18,7 +18,7 @@ use crate::iterate::iterators::Iterator;
 use crate::iterate::lattice::Point;
 use crate::levels::Position;
 use crate::lower::region::recovered::is_whole_block;
-use crate::lower::scope::{Fact, Scope};
+use crate::lower::scope::{Fact, Reading, Scope};
 use crate::lower::sinks::Checkpoint;
 use crate::lower::{Lowerer, iter, statement};
 
@@ -36,6 +36,9 @@ pub(super) fn cases(
     present: &[(usize, ExprId)],
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
+    if l.lattice.is_coarse {
+        return guarded(cx, l, here, present, scope);
+    }
     let searched = l.lattice.searched();
     let mut scope = scope.deeper();
     let mut present = present.to_vec();
@@ -80,6 +83,30 @@ pub(super) fn cases(
     });
     cx.append(chain);
     Ok(())
+}
+
+/// The body at one coordinate of a loop, once for all lattice points: each iterator that is named in `present`, and each that is searched,
+/// is there under a condition, and the others are certain to be.
+pub(super) fn guarded(
+    cx: &mut Lowerer<'_>,
+    l: &Loop<'_>,
+    here: Point,
+    present: &[(usize, ExprId)],
+    scope: &Scope,
+) -> Result<(), Diagnostic> {
+    let (mut scope, mut present) = (scope.deeper(), present.to_vec());
+    search(cx, l, here, &l.lattice.points, &mut present, &mut scope)?;
+    for (k, present) in present {
+        scope.doubt(&l.lattice.iterators[k].access, present, Reading::Guarded);
+    }
+    let all = Point::union(&l.lattice.points);
+    if (0..l.lattice.iterators.len()).all(|k| all.has(k)) {
+        return at_coordinate(cx, l.var, l.body, &scope);
+    }
+    match l.lattice.residual(cx.kernel, l.body, all) {
+        Some(residual) => at_coordinate(cx, l.var, &residual, &scope),
+        None => Ok(()),
+    }
 }
 
 /// One case: the residual body with the coordinate bound, and the result's code around it.

@@ -82,7 +82,8 @@ pub(super) fn appended_group(cx: &Lowerer<'_>, l: &Loop<'_>, combined: &Combined
     let is_innermost = head == tail && tail + 1 == appended.access.vars.len();
     let is_here = lhs.tensor == appended.access.tensor && level_var(cx.kernel, &appended.access, tail) == l.var;
     let is_advanced = l.lattice.iterators.iter().all(|iterator| iterator.mode == Mode::Coiterate);
-    let can = is_innermost
+    let can = !l.lattice.is_coarse
+        && is_innermost
         && is_here
         && is_advanced
         && !l.scope.has_whole_blocks()

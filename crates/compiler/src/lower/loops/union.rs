@@ -21,7 +21,7 @@ use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind};
 use lacunar_notation::concrete::Stmt;
 
-use super::cases::at_coordinate;
+use super::cases::{at_coordinate, guarded};
 use super::here::Loop;
 use super::together::enter;
 use crate::algebra::selected;
@@ -29,6 +29,7 @@ use crate::iterate::lattice::Point;
 use crate::levels::Position;
 use crate::lower::iter::Cursors;
 use crate::lower::scope::{Fact, Reading, Scope};
+use crate::lower::strategy::loops_of;
 use crate::lower::{Lowerer, MutableVar, Written, region, statement};
 
 /// More than any coordinate.
@@ -94,11 +95,11 @@ fn select_present(
 
 /// One loop for a union of many operands.
 pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(), Diagnostic> {
-    let (cursors, scope) = enter(cx, l, &l.lattice.points)?;
+    let (cursors, scope) = enter(cx, l, &loops_of(l.lattice))?;
     let l = &l.within(&scope);
     let none = cx.b.int(NONE);
     let heads = heads(cx, l, &cursors, none);
-    if l.lattice.has_rest() {
+    if l.lattice.visits_all() {
         let interval = region::coordinates(cx, l.var, l.scope)?;
         return cx.each(LoopKind::Serial, cx.var_name(l.var), interval, |cx, coordinate| {
             at_least(cx, l, &heads, &cursors, coordinate)
@@ -136,7 +137,7 @@ fn at_least(
     let mut inner = l.scope.deeper();
     inner.know(Fact::Value(l.var, coordinate));
     let none = cx.b.int(NONE);
-    let mut moves = Vec::new();
+    let (mut present, mut moves) = (Vec::new(), Vec::new());
     for &(k, head) in heads {
         let (iterator, cursor) = (&l.lattice.iterators[k], cursors.of(k)?);
         let own = cx.b.var(head);
@@ -153,10 +154,10 @@ fn at_least(
             (Position::One(at), None)
         };
         inner.bind(&iterator.access, iterator.level, position);
-        inner.doubt(&iterator.access, has, Reading::Guarded);
+        present.push((k, has));
         moves.push((cursor, head, has, next));
     }
-    at_coordinate(cx, l.var, l.body, &inner)?;
+    guarded(cx, l, Point::of(heads.iter().map(|(k, _)| *k)), &present, &inner)?;
     for (cursor, head, has, next) in moves {
         cx.when(has, |cx| {
             match next {

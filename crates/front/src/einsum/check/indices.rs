@@ -223,6 +223,8 @@ impl Expansion<'_> {
                 let own = (place > 0).then(|| variable(last).unwrap_or_default().to_string());
                 let mut form = Affine::default();
                 match Expansion::relation(&self.indicators, indicator) {
+                    // A tensor without dimensions has one value, which is a place as a number is.
+                    Some(Relation::Values(_)) if others.is_empty() => {}
                     Some(Relation::Values(name)) => {
                         let why = Meeting::Values(name.text.clone());
                         self.errors.push(StatementMistake::Scattered { span: index.span, why }.into());

@@ -58,7 +58,7 @@ impl Editor<'_> {
         self.reserve(depth as u64 + SPARE, 2 * self.longest())?;
         self.landed = None;
         let new = Item::Elem { coordinate, value: Source::Held(FRESH) };
-        let stored = self.place(new, null)?;
+        let stored = self.place(new, null, MOST_PASSED)?;
         self.payload.release();
         match (stored, self.landed) {
             (true, Some(position)) => {
@@ -97,9 +97,9 @@ impl Editor<'_> {
         Some(at as u32)
     }
 
-    /// Puts an element at the end of the path, where its gap may have a null child. False if it fits nowhere: then nothing has been
-    /// changed.
-    fn place(&mut self, new: Item, null: Option<Link>) -> Result<bool, StorageError> {
+    /// Puts an element at the end of the path, where its gap may have a null child; as many nodes as said may pass an element on. False if
+    /// it fits nowhere: then nothing has been changed.
+    fn place(&mut self, new: Item, null: Option<Link>, passed: usize) -> Result<bool, StorageError> {
         let Some(visit) = self.path.last().copied() else {
             return match null {
                 Some(link) => self.hang_one(link, new, usize::MAX),
@@ -137,7 +137,7 @@ impl Editor<'_> {
             self.replace_by_tree(level, tree)?;
             return Ok(true);
         }
-        self.pass_on(level, items)
+        self.pass_on(level, items, passed)
     }
 
     /// The place of a new element among items: before the first that is greater, at the end if there is no order.
@@ -288,7 +288,9 @@ impl Editor<'_> {
     }
 
     /// Puts all but the last element into a node, and that one at the beginning of the child behind it.
-    fn pass_on(&mut self, level: usize, mut items: Vec<Item>) -> Result<bool, StorageError> {
+    fn pass_on(&mut self, level: usize, mut items: Vec<Item>, passed: usize) -> Result<bool, StorageError> {
+        // Lists of nodes that are all full may have any length.
+        let Some(passed) = passed.checked_sub(1) else { return Ok(false) };
         let visit = self.path[level];
         let [.., Item::Elem { .. }, Item::Child { base: child, .. }] = items[..] else { return Ok(false) };
         let at = items.len() - 2;
@@ -302,7 +304,7 @@ impl Editor<'_> {
             held @ Source::Held(_) => held,
         };
         let Located::Gap { null, .. } = located else { return Ok(false) };
-        if !self.place(Item::Elem { coordinate, value }, null)? {
+        if !self.place(Item::Elem { coordinate, value }, null, passed)? {
             self.path.truncate(depth);
             return Ok(false);
         }
@@ -317,5 +319,7 @@ impl Editor<'_> {
     }
 }
 
+/// An insertion changes at most so many nodes that pass an element on to the next.
+const MOST_PASSED: usize = 64;
 /// How many nodes are made for an element besides one for each node above it.
 const SPARE: u64 = 4;
