@@ -242,11 +242,15 @@ fn runs(nests: &[Nest], modes: &[usize]) -> Vec<Option<Runs>> {
     for (number, level) in levels.iter().enumerate().skip(1) {
         let ends = (end(&level.lower, sizes), end(&level.upper, sizes));
         let own = match ends {
-            (Some(End::Number(0)), Some(End::Last(mode))) if mode == modes[number] => Runs { parent, length: None, first: 0 },
+            (Some(End::Number(0)), Some(End::Last(mode))) if mode == modes[number] => {
+                Runs { parent, length: None, first: 0 }
+            }
             (Some(End::Number(low)), Some(End::Number(high))) if low <= high => {
                 Runs { parent, length: Some(high - low + 1), first: low }
             }
-            (Some(End::Beside(low)), Some(End::Beside(high))) if low == high => Runs { parent, length: Some(1), first: 0 },
+            (Some(End::Beside(low)), Some(End::Beside(high))) if low == high => {
+                Runs { parent, length: Some(1), first: 0 }
+            }
             _ => return found,
         };
         if !is_plain(&level) {

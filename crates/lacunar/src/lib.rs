@@ -67,8 +67,8 @@ mod tensor;
 mod tune;
 mod warnings;
 
-pub use bound::Bound;
 pub use algebra::{AlgebraReport, Violation, check_algebra};
+pub use bound::Bound;
 pub use call::Run;
 pub use choose::{Candidate, Choice, Costs, Demand, Needs, choose, plain_format, restore, store};
 pub use compile::{Backend, Stage, Step};

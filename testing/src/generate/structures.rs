@@ -114,9 +114,8 @@ fn with_masked_result(rng: &mut Rng, sketch: &Sketch) -> Option<(Sketch, Instanc
         return None;
     }
     let (name, comparison) = MASKS[rng.usize(..MASKS.len())];
-    let compared = |pair: &[usize]| {
-        Tree::Binary(comparison, Box::new(Tree::Index(pair[0])), Box::new(Tree::Index(pair[1])))
-    };
+    let compared =
+        |pair: &[usize]| Tree::Binary(comparison, Box::new(Tree::Index(pair[0])), Box::new(Tree::Index(pair[1])));
     let product = |a: Tree, b: Tree| Tree::Binary(BinaryFn::Mul, Box::new(a), Box::new(b));
     let mask = vars.windows(2).map(compared).reduce(product)?;
     let value = statement.rhs.clone();

@@ -22,8 +22,9 @@
 //! while counter + 2 * width <= end { two copies }; if counter + width <= end { one }; if counter < end { one under the mask }
 //! ```
 //!
-//! Rows that begin anywhere are stored by vectors of half of a line, of which each second one crosses into the next line, where those of whole
-//! lines all would. What such a row leaves are ever shorter vectors, as a store under a mask costs more than two of them.
+//! Rows of any lengths, whose ends are read from memory, begin anywhere in a line. They are stored by vectors of half of a line, of which each
+//! second one crosses into the next line, where those of whole lines all would. What such a row leaves are ever shorter vectors, as a store
+//! under a mask costs more than two of them.
 //!
 //! ```text
 //! while counter + 8 <= end { two vectors of 4 }; if counter + 4 <= end { one }; if counter + 2 <= end { one of 2 }; if counter < end { one value }
@@ -43,7 +44,7 @@ mod words;
 
 use inkwell::IntPredicate;
 use inkwell::types::VectorType;
-use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
+use inkwell::values::{BasicValueEnum, InstructionOpcode, IntValue, PointerValue, VectorValue};
 use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Function, Reduction, Stmt, UnaryOp, VarId};
 use lacunar_machine::Filling;
 
@@ -66,10 +67,8 @@ const COPIES: u32 = 2;
 /// Loops of constant length up to so many vectors become straight code.
 const STRAIGHT: i64 = 32;
 
-/// The bytes of a vector of rows that begin anywhere and are only stored.
+/// The bytes of a vector of rows that begin anywhere and are only stored: half of a cache line.
 const ROW_BYTES: usize = 32;
-/// The bytes of a cache line.
-const LINE: i64 = 64;
 
 /// True for a loop over neighbors that sums up nothing, without branches.
 fn stores_alone(known: &Known) -> bool {
@@ -84,6 +83,19 @@ fn is_cheap(function: &Function, value: ExprId) -> bool {
             is_cheap(function, a) && is_cheap(function, b)
         }
         Expr::Unary(UnaryOp::Neg, a) | Expr::Cast(_, a) => is_cheap(function, a),
+        _ => false,
+    }
+}
+
+/// True for a number that was read from memory, perhaps as a narrower one.
+fn is_read(value: IntValue<'_>) -> bool {
+    let Some(instruction) = value.as_instruction() else { return false };
+    match instruction.get_opcode() {
+        InstructionOpcode::Load => true,
+        InstructionOpcode::ZExt | InstructionOpcode::SExt => {
+            let operand = instruction.get_operand(0).and_then(|operand| operand.value());
+            operand.is_some_and(|operand| operand.is_int_value() && is_read(operand.into_int_value()))
+        }
         _ => false,
     }
 }
@@ -146,10 +158,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         let bytes = if known.gathers { self.vectors.gather_bytes() } else { self.vectors.bytes };
         let lanes = |bytes: usize| if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
         let lanes = |bytes: usize| lanes(bytes).clamp(2, 64).next_power_of_two();
-        let (whole, width) = match self.stores_row(&known, count, body) {
-            true => (lanes(bytes), lanes(bytes.min(ROW_BYTES))),
-            false => (lanes(bytes), lanes(bytes)),
-        };
+        let whole = lanes(bytes);
+        known.in_halves = width == 0 && bytes > ROW_BYTES && self.stores_row(&known, (begin, end), body);
+        let width = if known.in_halves { lanes(ROW_BYTES) } else { whole };
         known.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
         let Some(streams) = self.may_stream(&known, begin, count, body)? else {
             return self.whole_loop(&known, (begin, end), width, body).map(|()| true);
@@ -162,17 +173,14 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(true)
     }
 
-    /// True for a loop inside of another one that only stores cheap values, or adds them, each row of which may begin anywhere in a line.
-    fn stores_row(&self, known: &Known, count: Option<i64>, body: &Block) -> bool {
-        let fills_lines = |bytes: i64| count.is_some_and(|count| count.saturating_mul(bytes) % LINE == 0);
-        let is_inside = !self.frame.breaks.is_empty();
-        is_inside
+    /// True for a loop whose ends are read from memory, as those of rows of any lengths, that only stores cheap values, or adds them.
+    fn stores_row(&self, known: &Known, (begin, end): (IntValue<'ctx>, IntValue<'ctx>), body: &Block) -> bool {
+        (is_read(begin) || is_read(end))
             && stores_alone(known)
             && body.iter().all(|stmt| match stmt {
                 Stmt::Define { value, .. } => is_cheap(self.source, *value),
-                Stmt::Store { array, index, value, .. } => {
-                    let in_order = known.stride(self.source, *index) == Some(1);
-                    in_order && is_cheap(self.source, *value) && !fills_lines(self.element_size(*array))
+                Stmt::Store { index, value, .. } => {
+                    known.stride(self.source, *index) == Some(1) && is_cheap(self.source, *value)
                 }
                 Stmt::Load { .. } | Stmt::Comment(_) => true,
                 _ => false,
@@ -303,7 +311,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             |emitter| emitter.join_sums(known, width, &sums),
         )?;
         let any = self.builder.build_int_compare(IntPredicate::SLT, rest, end, "")?;
-        if width < self.widest_of(known) && stores_alone(known) && !known.streams {
+        if known.in_halves && !known.streams {
             return self.shorter_vectors(known, (rest, end), width, body);
         }
         if self.vectors.masked && stores_alone(known) {
@@ -348,11 +356,6 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.count(rest, end, "k", Some(hint), |emitter, counter| {
             emitter.scalar_iteration(known.counter, counter, body)
         })
-    }
-
-    /// How many elements the widest vector has.
-    fn widest_of(&self, known: &Known) -> u32 {
-        (self.vectors.bytes / known.widest.max(1)) as u32
     }
 
     /// The iterations that two vectors at once leave: one vector, if there are so many, then one of half its width, down to a single iteration.

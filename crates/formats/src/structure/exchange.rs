@@ -47,8 +47,7 @@ pub(super) fn neighbors(space: &Space, context: &Piece) -> Option<Vec<Map>> {
     let within = bounds(space, context)?;
     let [within] = within.pieces() else { return None };
     let exchange = |dim: usize| -> Option<Map> {
-        let mut target: Vec<Affine> =
-            (0..space.dims.len()).map(|dim| Affine::variable(within.column(dim))).collect();
+        let mut target: Vec<Affine> = (0..space.dims.len()).map(|dim| Affine::variable(within.column(dim))).collect();
         target.swap(dim - 1, dim);
         let mut map = Map::empty(space.clone(), space.dims.clone());
         map.add_apart(MapPiece { domain: within.clone(), target, coefficient: Coefficient::ONE })?;

@@ -110,6 +110,9 @@ impl Structure {
         Structure { order, context: context.clone(), unique, redundancy, is_symmetric: false }
     }
 
+    /// The most dimensions of a structure in which all coordinates can be exchanged: one of 7 has 5,040 orders of coordinates.
+    pub const MOST_SYMMETRIC: usize = 7;
+
     /// The structure in which all coordinates can be exchanged. The first parameters of the space are the sizes of its dimensions; there are
     /// no others, and the sizes are equal.
     ///
@@ -122,10 +125,10 @@ impl Structure {
     /// ```
     ///
     /// # Errors
-    /// The space has other parameters, or numbers do not fit.
+    /// The space has other parameters or too many dimensions, or numbers do not fit.
     pub fn symmetric(space: &Space) -> Result<Structure, StructureFault> {
         let order = space.dims.len();
-        if space.params.len() != order {
+        if space.params.len() != order || order > Structure::MOST_SYMMETRIC {
             return Err(StructureFault::Space);
         }
         let (context, unique) = exchange::sorted(space).ok_or(StructureFault::Unknown)?;

@@ -223,14 +223,11 @@ fn fixed(order: usize, arguments: &[i64]) -> Result<Structure, NamedFault> {
     build(&space, &format!("{} = {at}", dim.ok_or(NamedFault::Arguments)?), &[], "true")
 }
 
-/// The most dimensions of a symmetric tensor.
-const MOST_SYMMETRIC: usize = 7;
-
 fn symmetric(order: usize, arguments: &[i64]) -> Result<Structure, NamedFault> {
     if !arguments.is_empty() {
         return Err(NamedFault::Arguments);
     }
-    if !(2..=MOST_SYMMETRIC).contains(&order) {
+    if !(2..=Structure::MOST_SYMMETRIC).contains(&order) {
         return Err(NamedFault::Order("tensors of 2 to 7 dimensions"));
     }
     Structure::symmetric(&space(order)).map_err(NamedFault::Structure)

@@ -26,7 +26,6 @@ pub(super) struct AtSizes {
 /// Maps of more pieces are not compared with others.
 const MOST_PARTS: usize = 120;
 
-
 impl AtSizes {
     /// The structure where its parameters have these values. `None` if numbers do not fit.
     pub fn of(structure: &Structure, params: &[i64]) -> Option<AtSizes> {

@@ -41,6 +41,8 @@ pub(super) struct Known {
     pub(super) aligned: Option<u32>,
     /// True in the version of the loop whose stores go past the caches.
     pub(super) streams: bool,
+    /// True if rows of any lengths are stored, by vectors of half of a line.
+    pub(super) in_halves: bool,
 }
 
 impl Known {
@@ -62,6 +64,7 @@ impl Known {
             depth: 0,
             aligned: None,
             streams: false,
+            in_halves: false,
         };
         known.inner[counter.index()] = true;
         known.admits(function, body).then_some(known)
