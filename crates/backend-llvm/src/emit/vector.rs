@@ -22,13 +22,7 @@
 //! while counter + 2 * width <= end { two copies }; if counter + width <= end { one }; if counter < end { one under the mask }
 //! ```
 //!
-//! Rows of any lengths, whose ends are read from memory, begin anywhere in a line. They are stored by vectors of half of a line, of which each
-//! second one crosses into the next line, where those of whole lines all would. What such a row leaves are ever shorter vectors, as a store
-//! under a mask costs more than two of them.
-//!
-//! ```text
-//! while counter + 8 <= end { two vectors of 4 }; if counter + 4 <= end { one }; if counter + 2 <= end { one of 2 }; if counter < end { one value }
-//! ```
+//! Rows of any lengths that are only stored take vectors of half of a line (`vector/rows.rs`).
 //!
 //! A reduction keeps sums of its own in each lane and copy, which are added up at the end.
 
@@ -38,14 +32,15 @@ mod known;
 mod lanes;
 mod memory;
 mod past;
+mod rows;
 mod stmt;
 mod together;
 mod words;
 
 use inkwell::IntPredicate;
 use inkwell::types::VectorType;
-use inkwell::values::{BasicValueEnum, InstructionOpcode, IntValue, PointerValue, VectorValue};
-use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Function, Reduction, Stmt, UnaryOp, VarId};
+use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
+use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Function, Reduction, VarId};
 use lacunar_machine::Filling;
 
 use self::known::Known;
@@ -67,37 +62,9 @@ const COPIES: u32 = 2;
 /// Loops of constant length up to so many vectors become straight code.
 const STRAIGHT: i64 = 32;
 
-/// The bytes of a vector of rows that begin anywhere and are only stored: half of a cache line.
-const ROW_BYTES: usize = 32;
-
 /// True for a loop over neighbors that sums up nothing, without branches.
 fn stores_alone(known: &Known) -> bool {
     known.reductions.is_empty() && !known.gathers && !known.branches && !known.tests_words
-}
-
-/// True for a value of sums, differences and products alone: its vectors take no longer than a store.
-fn is_cheap(function: &Function, value: ExprId) -> bool {
-    match function.exprs[value] {
-        Expr::Const(_) | Expr::Var(_) => true,
-        Expr::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, a, b) => {
-            is_cheap(function, a) && is_cheap(function, b)
-        }
-        Expr::Unary(UnaryOp::Neg, a) | Expr::Cast(_, a) => is_cheap(function, a),
-        _ => false,
-    }
-}
-
-/// True for a number that was read from memory, perhaps as a narrower one.
-fn is_read(value: IntValue<'_>) -> bool {
-    let Some(instruction) = value.as_instruction() else { return false };
-    match instruction.get_opcode() {
-        InstructionOpcode::Load => true,
-        InstructionOpcode::ZExt | InstructionOpcode::SExt => {
-            let operand = instruction.get_operand(0).and_then(|operand| operand.value());
-            operand.is_some_and(|operand| operand.is_int_value() && is_read(operand.into_int_value()))
-        }
-        _ => false,
-    }
 }
 
 /// The lanes of a vector that run.
@@ -159,8 +126,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         let lanes = |bytes: usize| if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
         let lanes = |bytes: usize| lanes(bytes).clamp(2, 64).next_power_of_two();
         let whole = lanes(bytes);
-        known.in_halves = width == 0 && bytes > ROW_BYTES && self.stores_row(&known, (begin, end), body);
-        let width = if known.in_halves { lanes(ROW_BYTES) } else { whole };
+        known.in_halves = width == 0 && bytes > rows::BYTES && self.stores_row(&known, (begin, end), body);
+        let width = if known.in_halves { lanes(rows::BYTES) } else { whole };
         known.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
         let Some(streams) = self.may_stream(&known, begin, count, body)? else {
             return self.whole_loop(&known, (begin, end), width, body).map(|()| true);
@@ -171,20 +138,6 @@ impl<'ctx> Emitter<'ctx, '_> {
             emitter.whole_loop(&known, (begin, end), if is_streaming { whole } else { width }, body)
         })?;
         Ok(true)
-    }
-
-    /// True for a loop whose ends are read from memory, as those of rows of any lengths, that only stores cheap values, or adds them.
-    fn stores_row(&self, known: &Known, (begin, end): (IntValue<'ctx>, IntValue<'ctx>), body: &Block) -> bool {
-        (is_read(begin) || is_read(end))
-            && stores_alone(known)
-            && body.iter().all(|stmt| match stmt {
-                Stmt::Define { value, .. } => is_cheap(self.source, *value),
-                Stmt::Store { index, value, .. } => {
-                    known.stride(self.source, *index) == Some(1) && is_cheap(self.source, *value)
-                }
-                Stmt::Load { .. } | Stmt::Comment(_) => true,
-                _ => false,
-            })
     }
 
     /// The loop, by its length.
@@ -312,7 +265,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         )?;
         let any = self.builder.build_int_compare(IntPredicate::SLT, rest, end, "")?;
         if known.in_halves && !known.streams {
-            return self.shorter_vectors(known, (rest, end), width, body);
+            return self.rest_of_row(known, (begin, rest, end), width, body);
         }
         if self.vectors.masked && stores_alone(known) {
             return self.tail(known, (rest, end), width, body);
@@ -358,38 +311,34 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    /// The iterations that two vectors at once leave: one vector, if there are so many, then one of half its width, down to a single iteration.
-    fn shorter_vectors(
+    /// One vector, or a single iteration where the width is 1, if so many iterations are left. Returns the first that is left then.
+    fn vector_if_left(
         &mut self,
         known: &Known,
-        (mut rest, end): (IntValue<'ctx>, IntValue<'ctx>),
-        mut width: u32,
+        (rest, end): (IntValue<'ctx>, IntValue<'ctx>),
+        width: u32,
         body: &Block,
-    ) -> Result<(), LlvmError> {
-        while width > 0 {
-            let step = self.index(i64::from(width));
-            let left = self.builder.build_int_sub(end, rest, "left")?;
-            let fits = self.builder.build_int_compare(IntPredicate::SGE, left, step, "")?;
-            let before = self.current_block()?;
-            let (some, after) = (self.new_block("some_left"), self.new_block("none_left"));
-            self.builder.build_conditional_branch(fits, some, after)?;
-            self.builder.position_at_end(some);
-            self.begin_statement();
-            match width {
-                1 => self.scalar_iteration(known.counter, rest, body)?,
-                _ => self.vector_iteration(known, width, rest, Running::All, &[], body)?,
-            }
-            let next = self.builder.build_int_add(rest, step, "next")?;
-            let latch = self.current_block()?;
-            self.builder.build_unconditional_branch(after)?;
-            self.builder.position_at_end(after);
-            self.begin_statement();
-            let counter = self.builder.build_phi(self.context.i64_type(), "k")?;
-            counter.add_incoming(&[(&rest, before), (&next, latch)]);
-            rest = counter.as_basic_value().into_int_value();
-            width /= 2;
+    ) -> Result<IntValue<'ctx>, LlvmError> {
+        let step = self.index(i64::from(width));
+        let left = self.builder.build_int_sub(end, rest, "left")?;
+        let fits = self.builder.build_int_compare(IntPredicate::SGE, left, step, "")?;
+        let before = self.current_block()?;
+        let (some, after) = (self.new_block("some_left"), self.new_block("none_left"));
+        self.builder.build_conditional_branch(fits, some, after)?;
+        self.builder.position_at_end(some);
+        self.begin_statement();
+        match width {
+            1 => self.scalar_iteration(known.counter, rest, body)?,
+            _ => self.vector_iteration(known, width, rest, Running::All, &[], body)?,
         }
-        Ok(())
+        let next = self.builder.build_int_add(rest, step, "next")?;
+        let latch = self.current_block()?;
+        self.builder.build_unconditional_branch(after)?;
+        self.builder.position_at_end(after);
+        self.begin_statement();
+        let counter = self.builder.build_phi(self.context.i64_type(), "k")?;
+        counter.add_incoming(&[(&rest, before), (&next, latch)]);
+        Ok(counter.as_basic_value().into_int_value())
     }
 
     /// The iterations that two vectors at once leave: a whole vector, if there are so many, and one under a mask.
@@ -400,23 +349,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         width: u32,
         body: &Block,
     ) -> Result<(), LlvmError> {
-        let step = self.index(i64::from(width));
-        let left = self.builder.build_int_sub(end, rest, "left")?;
-        let fits = self.builder.build_int_compare(IntPredicate::SGE, left, step, "")?;
-        let before = self.current_block()?;
-        let (whole, after) = (self.new_block("whole_left"), self.new_block("part_left"));
-        self.builder.build_conditional_branch(fits, whole, after)?;
-        self.builder.position_at_end(whole);
-        self.begin_statement();
-        self.vector_iteration(known, width, rest, Running::All, &[], body)?;
-        let next = self.builder.build_int_add(rest, step, "next")?;
-        let latch = self.current_block()?;
-        self.builder.build_unconditional_branch(after)?;
-        self.builder.position_at_end(after);
-        self.begin_statement();
-        let counter = self.builder.build_phi(self.context.i64_type(), "k")?;
-        counter.add_incoming(&[(&rest, before), (&next, latch)]);
-        let counter = counter.as_basic_value().into_int_value();
+        let counter = self.vector_if_left(known, (rest, end), width, body)?;
         let any = self.builder.build_int_compare(IntPredicate::SLT, counter, end, "")?;
         let (some, none) = (self.new_block("some_left"), self.new_block("none_left"));
         self.builder.build_conditional_branch(any, some, none)?;
