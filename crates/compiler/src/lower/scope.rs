@@ -56,6 +56,8 @@ pub(super) enum Fact {
     Single { var: VarId, is_there: bool },
     /// The condition of this number, of the elements of the result that are computed, holds here.
     Computed(usize),
+    /// The equation of this number, of the elements of the result that are computed, leaves a value of the variable that is bound last.
+    Solvable(usize),
     /// The positions that an iterator is confined to.
     Window(AccessKey, usize, Interval),
     /// The loop over a variable stands for those over what derives from it.
