@@ -6,15 +6,15 @@
 //!
 //! The C of `peers/structures.c` has the loops that a programmer writes over packed arrays, compiled with `-O3 -march=native -ffast-math`;
 //! NumPy has `einsum` of whole tensors (`peers/structures.py`). All run on one thread and take turns. In its turn each runs twice, and the second
-//! time counts: whose tensors are still in the caches depends on who ran before. A time is the median of the rounds; results are compared by the sum
-//! of the values that are stored.
+//! time counts: whose tensors are still in the caches depends on who ran before. Ours are bound to the kernel, as those of C lie where they are. A
+//! time is the median of the rounds; results are compared by the sum of the values that are stored.
 
 mod kernels;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use lacunar::{DynTensor, FormatSpec, Kernel, Options, Tensor, median};
+use lacunar::{Bound, DynTensor, FormatSpec, Kernel, Options, Tensor, median};
 use lacunar_runtime::pool::with_threads;
 
 use crate::peers::program::{Peer, Program, compile, sources};
@@ -45,36 +45,47 @@ impl Peers {
 }
 
 /// A kernel with its operands, its last result, and its times.
-struct Prepared {
-    kernel: Kernel,
-    operands: Vec<(&'static str, DynTensor)>,
-    result: Tensor<f64>,
+struct Prepared<'k> {
+    bound: Bound<'k, f64>,
     times: Vec<f64>,
 }
 
-impl Prepared {
-    fn new(of: &kernels::Kernel, size: u64) -> Result<Prepared> {
-        let operands =
-            of.operands.iter().map(|&(name, format, order)| Ok((name, kernels::tensor(format, order, size)?)));
-        let operands = operands.collect::<Result<Vec<_>>>()?;
-        let mut options = Options::new().tuned(false).format(of.result.0, of.result.1.parse::<FormatSpec>()?);
-        for (name, tensor) in &operands {
-            options = options.tensor(name, tensor);
-        }
-        let kernel = with_threads(1, || Kernel::compile(of.text, &options)).with_context(|| of.text.to_string())?;
-        let given: Vec<(&str, &DynTensor)> = operands.iter().map(|(name, tensor)| (*name, tensor)).collect();
+/// A kernel for operands.
+fn compiled(of: &kernels::Kernel, size: u64) -> Result<(Kernel, Vec<DynTensor>)> {
+    let operands = of.operands.iter().map(|&(name, format, order)| Ok((name, kernels::tensor(format, order, size)?)));
+    let operands = operands.collect::<Result<Vec<_>>>()?;
+    let mut options = Options::new().tuned(false).format(of.result.0, of.result.1.parse::<FormatSpec>()?);
+    for (name, tensor) in &operands {
+        options = options.tensor(name, tensor);
+    }
+    let kernel = with_threads(1, || Kernel::compile(of.text, &options)).with_context(|| of.text.to_string())?;
+    let mut operands: Vec<Option<(&str, DynTensor)>> = operands.into_iter().map(Some).collect();
+    let mut inputs = Vec::new();
+    for name in kernel.inputs() {
+        let own = operands.iter_mut().find(|operand| operand.as_ref().is_some_and(|(own, _)| *own == name));
+        inputs.push(own.and_then(Option::take).context("an input that is no operand")?.1);
+    }
+    Ok((kernel, inputs))
+}
+
+impl<'k> Prepared<'k> {
+    fn new(kernel: &'k Kernel, inputs: Vec<DynTensor>) -> Result<Prepared<'k>> {
+        let given: Vec<(&str, &DynTensor)> = kernel.inputs().zip(&inputs).collect();
         let results = with_threads(1, || kernel.run_named(&given))?.results;
         let (_, result) = results.into_iter().next().context("a kernel without a result")?;
-        Ok(Prepared { kernel, operands, result: Tensor::try_from(result)?, times: Vec::new() })
+        let mut bound = kernel.bind(Tensor::try_from(result)?, inputs)?;
+        with_threads(1, || bound.run())?;
+        Ok(Prepared { bound, times: Vec::new() })
     }
 
     /// Runs the kernel, in the memory of its last result.
     fn run(&mut self) -> Result<f64> {
-        let given: Vec<&DynTensor> = self.operands.iter().map(|(_, tensor)| tensor).collect();
-        let start = std::time::Instant::now();
-        with_threads(1, || self.kernel.run(&mut self.result, &given))?;
-        self.times.push(start.elapsed().as_secs_f64() * 1e3);
-        Ok(self.result.values().iter().sum())
+        let elapsed = with_threads(1, || {
+            let start = std::time::Instant::now();
+            self.bound.run().map(|()| start.elapsed())
+        })?;
+        self.times.push(elapsed.as_secs_f64() * 1e3);
+        Ok(self.bound.result().values().iter().sum())
     }
 }
 
@@ -106,7 +117,8 @@ pub fn measure(filters: &[String], rounds: usize, quick: bool, with_peers: bool)
     let (mut product, mut count) = (0.0, 0);
     for kernel in kernels::KERNELS.iter().filter(|kernel| super::is_wanted(filters, kernel.name)) {
         for &size in kernel.sizes.iter().take(if quick { 1 } else { usize::MAX }) {
-            let mut own = Prepared::new(kernel, size)?;
+            let (compiled, inputs) = compiled(kernel, size)?;
+            let mut own = Prepared::new(&compiled, inputs)?;
             let numpy = peers.numpy.as_ref().filter(|_| size <= kernel.whole_up_to);
             let mut rivals = Vec::new();
             for (name, program) in [("packed C", peers.c.as_ref()), ("numpy", numpy)] {

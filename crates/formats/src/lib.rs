@@ -31,7 +31,7 @@ pub use kinds::Family;
 pub use level::{Capabilities, DescribedPart, Description, Holds, Level, LevelInfo, LevelKind, Part, Properties};
 pub use map::{Map, Ranked, Recovery, Term, diagonals};
 pub use map_error::{MapError, MapFault};
-pub use packing::{Packing, PackingFault};
+pub use packing::{Packing, PackingFault, Runs};
 pub use registry::KindError;
 pub use scalar::Scalar;
 pub use schema::{Schema, SchemaError, Template};

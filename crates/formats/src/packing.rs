@@ -49,8 +49,27 @@ struct Packed {
     structure: Structure,
     /// Loops over the unique elements in the order of the levels, for each piece of them.
     nests: Vec<Nest>,
-    /// The number of them, if that is a polynomial of the sizes.
-    count: Option<Count>,
+    /// The number of positions of each level, if that is a polynomial of the sizes.
+    counts: Vec<Option<Count>>,
+    /// For each level its runs, if they are alike.
+    runs: Vec<Option<Runs>>,
+}
+
+/// The runs of a level that have all the same length, so that positions can be computed from those of parents.
+///
+/// ```text
+/// diagonal       row i has the column i            position = i
+/// fixed(1,3)     row i of a plane: (i, 3)          position = i;     below it, n positions for each
+/// fixed(0,3)     the rows of plane 3 alone         position = (i - 3) * n + j
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Runs {
+    /// The position of the first parent with coordinates.
+    pub parent: i64,
+    /// How many coordinates each parent has from there on; `None` for all of the dimension, which begin at 0.
+    pub length: Option<i64>,
+    /// The first coordinate, if it is the same for all parents or there is one for each.
+    pub first: i64,
 }
 
 /// Why a structure cannot be packed.
@@ -124,11 +143,13 @@ impl Packing {
             return Err(PackingFault::Order(modes.len()));
         }
         let unique = in_order(&structure, modes).ok_or(PackingFault::TooHard)?;
-        check_intervals(&unique, structure.context(), modes)?;
+        let counts = check_intervals(&unique, structure.context(), modes)?;
         let nests = unique.pieces().iter().map(|piece| piece.nest(structure.context())).collect::<Option<_>>();
         let nests = nests.ok_or(PackingFault::TooHard)?;
-        let count = structure.unique().count();
-        let packed = Packed { named, arguments: arguments.to_vec(), modes: modes.to_vec(), structure, nests, count };
+        let nests: Vec<Nest> = nests;
+        let runs = runs(&nests, modes);
+        let (arguments, modes) = (arguments.to_vec(), modes.to_vec());
+        let packed = Packed { named, arguments, modes, structure, nests, counts, runs };
         let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(same) = known.iter().find(is_same) {
             return Ok(Packing(same));
@@ -158,8 +179,33 @@ impl Packing {
     /// assert_eq!(Packing::parse("symmetric", 3).unwrap().count(&[100, 100, 100]), Some(171_700));
     /// ```
     pub fn count(self, dims: &[u64]) -> Option<u64> {
+        self.positions(dims, self.0.modes.len() - 1)
+    }
+
+    /// The number of positions of a level, likewise.
+    ///
+    /// ```
+    /// use lacunar_formats::Packing;
+    /// let plane = Packing::parse("fixed(1,3)", 3).unwrap();
+    /// assert_eq!([0, 1, 2].map(|level| plane.positions(&[10, 10, 10], level)), [Some(10), Some(10), Some(100)]);
+    /// ```
+    pub fn positions(self, dims: &[u64], level: usize) -> Option<u64> {
+        if level == 0 {
+            return dims.get(*self.0.modes.first()?).copied();
+        }
         let params: Vec<i64> = dims.iter().map(|size| i64::try_from(*size).ok()).collect::<Option<_>>()?;
-        u64::try_from(self.0.count.as_ref()?.at(&params)?).ok()
+        u64::try_from(self.0.counts.get(level)?.as_ref()?.at(&params)?).ok()
+    }
+
+    /// The runs of a level under the outermost one, if they are alike: of coordinates that are stored, positions need no arrays then.
+    ///
+    /// ```
+    /// use lacunar_formats::Packing;
+    /// assert_eq!(Packing::parse("diagonal", 2).unwrap().runs(1).unwrap().length, Some(1));
+    /// assert!(Packing::parse("symmetric", 2).unwrap().runs(1).is_none());
+    /// ```
+    pub fn runs(self, level: usize) -> Option<Runs> {
+        self.0.runs.get(level).copied().flatten()
     }
 
     /// The intervals of coordinates that are stored in a tensor of these sizes, for each level under the outermost one: the number of the
@@ -182,6 +228,60 @@ impl Packing {
             walk.under(1, row, &alive)?;
         }
         Some(())
+    }
+}
+
+/// The runs of each level, as far as they are alike.
+fn runs(nests: &[Nest], modes: &[usize]) -> Vec<Option<Runs>> {
+    let mut found = vec![None; modes.len()];
+    let ([Nest { levels, .. }], sizes) = (nests, modes.len()) else { return found };
+    // The first coordinate of the outermost level with something below it, whose positions are its coordinates.
+    let is_plain = |level: &&Level| level.divs.is_empty() && level.strides.is_empty() && level.guards.is_empty();
+    let outermost = levels.first().filter(is_plain).and_then(|level| end(&level.lower, sizes));
+    let Some(End::Number(mut parent)) = outermost else { return found };
+    for (number, level) in levels.iter().enumerate().skip(1) {
+        let ends = (end(&level.lower, sizes), end(&level.upper, sizes));
+        let own = match ends {
+            (Some(End::Number(0)), Some(End::Last(mode))) if mode == modes[number] => {
+                Runs { parent, length: None, first: 0 }
+            }
+            (Some(End::Number(low)), Some(End::Number(high))) if low <= high => {
+                Runs { parent, length: Some(high - low + 1), first: low }
+            }
+            (Some(End::Beside(low)), Some(End::Beside(high))) if low == high => {
+                Runs { parent, length: Some(1), first: 0 }
+            }
+            _ => return found,
+        };
+        if !is_plain(&level) {
+            return found;
+        }
+        found[number] = Some(own);
+        // Positions below are those of what is stored alone.
+        parent = 0;
+    }
+    found
+}
+
+/// A bound of a run.
+#[derive(PartialEq, Eq)]
+enum End {
+    Number(i64),
+    /// The last coordinate of the dimension.
+    Last(usize),
+    /// A coordinate above, and a number.
+    Beside((usize, i64)),
+}
+
+/// The one bound that there is, if it is of these kinds; columns are the sizes of dimensions, then coordinates.
+fn end(bounds: &[Bound], sizes: usize) -> Option<End> {
+    let [Bound { form, denominator: 1 }] = bounds else { return None };
+    let terms: Vec<(usize, i64)> = form.terms().collect();
+    match (terms.as_slice(), form.offset()) {
+        ([], number) => Some(End::Number(number)),
+        ([(size, 1)], -1) if *size < sizes => Some(End::Last(*size)),
+        ([(column, 1)], by) if *column >= sizes => Some(End::Beside((column - sizes, by))),
+        _ => None,
     }
 }
 
@@ -314,13 +414,16 @@ fn in_order(structure: &Structure, modes: &[usize]) -> Option<Set> {
     Some(structure.unique().preimage(ordered, &columns)?.coalesced().simplified())
 }
 
-/// Checks that the points of a set have an interval of coordinates of each dimension, under those of the dimensions before it.
-fn check_intervals(unique: &Set, context: &Piece, modes: &[usize]) -> Result<(), PackingFault> {
+/// Checks that the points of a set have an interval of coordinates of each dimension, under those of the dimensions before it. The numbers of
+/// the points that are left of each level and those above, as far as formulas tell.
+fn check_intervals(unique: &Set, context: &Piece, modes: &[usize]) -> Result<Vec<Option<Count>>, PackingFault> {
+    let mut counts = vec![None];
     let space = unique.space();
     let (sizes, order) = (space.params.len(), space.dims.len());
     for (level, &mode) in modes.iter().enumerate().skip(1) {
         let behind: Vec<usize> = (level + 1..order).collect();
         let seen = unique.project_out(&behind).ok_or(PackingFault::TooHard)?;
+        counts.push(seen.count());
         // Coordinates above, then three of the level: a point of the set, one that is none, and a point of it.
         let names = space.dims[..level].iter().cloned().chain(["first".into(), "between".into(), "last".into()]);
         let wide = Space::new(space.params.clone(), names.collect::<Vec<_>>());
@@ -345,7 +448,7 @@ fn check_intervals(unique: &Set, context: &Piece, modes: &[usize]) -> Result<(),
             return Err(PackingFault::Gaps(mode));
         }
     }
-    Ok(())
+    Ok(counts)
 }
 
 /// The structure that a text names, and its arguments.
@@ -531,7 +634,7 @@ mod tests {
         assert_eq!(Packing::parse("arrow(1)", 2), Err(PackingFault::Gaps(1)));
         assert_eq!(
             Packing::parse("symmetric", 1),
-            Err(PackingFault::Structure(NamedFault::Order("tensors of 2 to 5 dimensions")))
+            Err(PackingFault::Structure(NamedFault::Order("tensors of 2 to 7 dimensions")))
         );
         assert_eq!(Packing::parse("general", 1), Err(PackingFault::Order(1)));
         assert_eq!(Packing::parse("symetric", 2), Err(PackingFault::Unknown("symetric".to_string())));

@@ -15,11 +15,14 @@ use std::sync::RwLock;
 use std::time::Duration;
 
 use lacunar_compiler::lower::Phase;
-use lacunar_notation::{Program, Role};
+use lacunar_notation::{Program, Role, TensorId};
+use lacunar_runtime::Element;
 
 use crate::bind::{Slot, check_tensor, sizes};
 use crate::compile::Compiled;
 use crate::error::Error;
+use crate::indices::has_gathers;
+use crate::launch::Held;
 use crate::ready::Ready;
 
 /// The facts about the last run.
@@ -36,6 +39,30 @@ impl Again {
             return Ok(None);
         }
         ready.run(&compiled.program, step, slots, &mut None)
+    }
+
+    /// Lays out the arguments of the run before, whose inputs are those of these handles; not if values have to be compared at every run.
+    pub fn hold<'k, T: Element>(
+        &self,
+        compiled: &'k Compiled,
+        inputs: &[TensorId],
+        threads: Option<usize>,
+        held: &mut Held<'k, T>,
+    ) -> Result<(), Error> {
+        let Ok(known) = self.0.try_read() else { return Ok(()) };
+        let (Some(ready), [step]) = (&*known, compiled.steps.as_slice()) else { return Ok(()) };
+        if has_gathers(&compiled.program, step) {
+            return Ok(());
+        }
+        let (result, given) = held.tensors();
+        let mut slots: Vec<Slot<'_>> = compiled.program.tensors.iter().map(|_| Slot::Empty).collect();
+        for (id, tensor) in inputs.iter().zip(given) {
+            slots[id.index()] = Slot::Borrowed(tensor);
+        }
+        let program = &compiled.program;
+        let sizes = || ready.sizes(program, step, result.as_dyn(), &slots);
+        let found = are_alike(program, &slots).then(sizes).flatten();
+        found.map_or(Ok(()), |sizes| held.lay_out(step, sizes, inputs, threads))
     }
 
     /// Remembers a run whose result is in its slot.

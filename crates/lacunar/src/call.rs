@@ -100,16 +100,7 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::run_named`].
     pub fn run<T: Element, O: Operand>(&self, result: &mut Tensor<T>, inputs: &[O]) -> Result<(), Error> {
-        let mut results = self.outputs();
-        let (Some((id, _)), None) = (results.next(), results.next()) else {
-            return Err(Error::Argument("the program has several results; use `run_named`".to_string()));
-        };
-        let expected = self.wanted().count();
-        if expected != inputs.len() {
-            let names: Vec<&str> = self.inputs().collect();
-            let found = inputs.len();
-            return Err(Error::Argument(format!("{expected} inputs are needed ({}), not {found}", names.join(", "))));
-        }
+        let id = self.result_of(inputs.len())?;
         let views = inputs.iter().map(Operand::as_tensor).collect::<Result<Vec<TensorView>, Error>>()?;
         let mut slots: Vec<Slot<'_>> = self.program().tensors.iter().map(|_| Slot::Empty).collect();
         for ((id, _), view) in self.wanted().zip(&views) {
@@ -118,6 +109,20 @@ impl Kernel {
         self.check_type(id, T::DTYPE, |name| declare_type(name, T::DTYPE))?;
         let mut taken = [Taken { id, destination: result }];
         self.run_slots(&mut slots, &mut taken, &mut std::io::stdout()).map(|_| ())
+    }
+
+    /// The one result of a program that takes so many inputs.
+    pub(crate) fn result_of(&self, inputs: usize) -> Result<TensorId, Error> {
+        let mut results = self.outputs();
+        let (Some((id, _)), None) = (results.next(), results.next()) else {
+            return Err(Error::Argument("the program has several results; use `run_named`".to_string()));
+        };
+        let expected = self.wanted().count();
+        if expected != inputs {
+            let names: Vec<&str> = self.inputs().collect();
+            return Err(Error::Argument(format!("{expected} inputs are needed ({}), not {inputs}", names.join(", "))));
+        }
+        Ok(id)
     }
 
     /// Runs the program on tensors given by name; some results go into tensors, whose memory is used again if it is

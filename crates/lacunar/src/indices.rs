@@ -21,6 +21,11 @@ fn gathers<'s>(program: &'s Program, step: &'s Step) -> impl Iterator<Item = (&'
     })
 }
 
+/// True if a statement has values that are indices.
+pub(crate) fn has_gathers(program: &Program, step: &Step) -> bool {
+    gathers(program, step).next().is_some()
+}
+
 /// Checks the values that are indices in a statement, whose variables have these sizes.
 ///
 /// # Errors

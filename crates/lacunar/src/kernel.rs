@@ -24,13 +24,14 @@ use lacunar_imp::{parse, verify};
 use lacunar_machine::Machine;
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
-use lacunar_runtime::pool;
+use lacunar_runtime::{Element, pool};
 
 use crate::again::Again;
 use crate::bind::Slot;
 use crate::compile::{Backend, Choices, Compiled, Step, commands, compile};
 use crate::error::Error;
 use crate::evaluate::Times;
+use crate::launch::Held;
 use crate::options::{Optimization, Options};
 use crate::run::run;
 use crate::schedule::{Schedule, Unit};
@@ -215,6 +216,12 @@ impl Kernel {
     /// The tensors of a role, in order of their first occurrence.
     pub(crate) fn declared(&self, role: Role) -> impl Iterator<Item = (TensorId, &Declared)> {
         self.program().tensors.iter().filter(move |(_, tensor)| tensor.role == role)
+    }
+
+    /// Lays out the arguments of a kernel whose tensors it has just run on, if nothing else has to be done for the next run.
+    pub(crate) fn hold<'k, T: Element>(&'k self, held: &mut Held<'k, T>) -> Result<(), Error> {
+        let inputs: Vec<TensorId> = self.wanted().map(|(id, _)| id).collect();
+        self.again.hold(&self.compiled, &inputs, self.threads, held)
     }
 
     /// Runs the program on its tensors by handle; what it prints goes to `out`.

@@ -10,7 +10,7 @@ use lacunar_compiler::lower::{Binding, Phase};
 use lacunar_formats::{DType, External, Format, Scalar, Signature};
 use lacunar_imp::{ArrayRole, Param};
 use lacunar_notation::TensorId;
-use lacunar_runtime::abi::{self, Args, Entry, Grown, KernelStatus};
+use lacunar_runtime::abi::{self, Args, Entry, Grown, KernelStatus, Word};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::tensor::ValuesMut;
 use lacunar_runtime::{Buffer, Element, StorageError, Tensor, element_of, scalar_of};
@@ -19,6 +19,7 @@ use crate::bind::result_dims;
 use crate::compile::{Code, Step};
 use crate::error::Error;
 use crate::operator::Operator;
+use crate::tensor::Tensor as TypedTensor;
 
 /// The call of a statement: one tensor for each input of the kernel, by handle, and the sizes of its variables.
 pub(crate) struct Call<'a> {
@@ -234,16 +235,7 @@ impl Call<'_> {
 
     /// Calls the machine code; with the arguments come the arrays that it has made.
     fn run<'a>(&'a self, pattern: Option<Pattern<'a>>, values: Option<ValuesMut<'a>>) -> Result<Called<'a>, Error> {
-        let entry: Entry = match self.step.code() {
-            #[cfg(feature = "llvm")]
-            Code::Llvm(kernel) => kernel.entry(),
-            #[cfg(feature = "llvm")]
-            Code::Foreign(machine) => return Err(Error::Foreign { name: machine.clone() }),
-            Code::C(kernel) => kernel.entry(),
-            Code::Interpreter | Code::Conversion(..) => {
-                return Err(Error::Internal("a statement without machine code was to be called".to_string()));
-            }
-        };
+        let entry = entry(self.step)?;
         let (mut args, grown) = self.laid_out(pattern, values)?;
         // SAFETY: see the head of this module. The arguments were laid out by the interface that came with the code, all
         // inputs are tensors (validated when they were made) of the formats and types it was compiled for, whose
@@ -326,10 +318,7 @@ impl Call<'_> {
 
     /// The error for a kernel's status.
     pub fn failure(&self, status: KernelStatus) -> Error {
-        match (self.step.phase(), status) {
-            (Phase::Compute, KernelStatus::SizeOverflow) => wrong_pattern(),
-            _ => status.into(),
-        }
+        failure(self.step, status)
     }
 
     fn input(&self, tensor: TensorId) -> Result<&Tensor, Error> {
@@ -338,6 +327,135 @@ impl Call<'_> {
             .copied()
             .flatten()
             .ok_or_else(|| Error::Argument(format!("`{}` is not given", self.step.kernel().tensors[tensor].name)))
+    }
+}
+
+/// Tensors, and the arguments that a kernel is called with on them: those lie in the tensors' arrays, which stay where they are.
+#[derive(Debug)]
+pub(crate) struct Held<'k, T: Element> {
+    result: TypedTensor<T>,
+    inputs: Vec<Tensor>,
+    laid: Option<Laid<'k>>,
+}
+
+/// Arguments that were laid out.
+#[derive(Debug)]
+struct Laid<'k> {
+    step: &'k Step,
+    entry: Entry,
+    words: Vec<Word>,
+    /// The words that say how many threads there are.
+    counts: Vec<usize>,
+    /// How many threads the kernel may have, if not as many as others.
+    threads: Option<usize>,
+}
+
+impl<'k, T: Element> Held<'k, T> {
+    /// The tensors, without arguments yet.
+    pub fn new(result: TypedTensor<T>, inputs: Vec<Tensor>) -> Held<'k, T> {
+        Held { result, inputs, laid: None }
+    }
+
+    /// The tensors, to be given to a kernel; arguments have to be laid out again.
+    pub fn tensors(&mut self) -> (&mut TypedTensor<T>, &[Tensor]) {
+        self.laid = None;
+        (&mut self.result, &self.inputs)
+    }
+
+    pub fn result(&self) -> &TypedTensor<T> {
+        &self.result
+    }
+
+    /// The values of the result, which stay where they are.
+    pub fn result_mut(&mut self) -> ValuesMut<'_> {
+        self.result.as_dyn_mut().values_mut()
+    }
+
+    /// The values of an input, which stay where they are.
+    pub fn input_mut(&mut self, place: usize) -> Option<ValuesMut<'_>> {
+        Some(self.inputs.get_mut(place)?.values_mut())
+    }
+
+    pub fn into_tensors(self) -> (TypedTensor<T>, Vec<Tensor>) {
+        (self.result, self.inputs)
+    }
+
+    /// Lays out the arguments of a statement with a dense result whose variables have these sizes, on the tensors: the inputs are those of
+    /// these handles. The kernel was compiled for them, and carries the statement out without more.
+    ///
+    /// # Errors
+    /// Memory is refused where values are borrowed.
+    pub fn lay_out(
+        &mut self,
+        step: &'k Step,
+        sizes: &[u64],
+        ids: &[TensorId],
+        threads: Option<usize>,
+    ) -> Result<(), Error> {
+        for input in &mut self.inputs {
+            input.values_mut().make_owned().map_err(StorageError::from)?;
+        }
+        let mut inputs = vec![None; step.kernel().tensors.len()];
+        for (id, tensor) in ids.iter().zip(&self.inputs) {
+            inputs[id.index()] = Some(tensor);
+        }
+        let call = Call { step, inputs, sizes, before: None, first_phase: false };
+        let result = self.result.as_dyn_mut();
+        let stored = result.nnz();
+        let (levels, mut values) = result.split_mut();
+        values.make_owned().map_err(StorageError::from)?;
+        let pattern = call.format().packing().map(|_| Pattern { levels, stored });
+        let (args, grown) = call.laid_out(pattern, Some(values))?;
+        if !grown.is_empty() {
+            return Ok(());
+        }
+        let (mut counts, mut at) = (Vec::new(), 1);
+        for (param, binding) in step.parameters() {
+            counts.extend((binding == Binding::Threads).then_some(at));
+            at += if matches!(param, Param::Array(_)) { 2 } else { 1 };
+        }
+        let words = args.words().to_vec();
+        self.laid = Some(Laid { step, entry: entry(step)?, words, counts, threads });
+        Ok(())
+    }
+
+    /// Calls the kernel, if its arguments are laid out.
+    pub fn run(&mut self) -> Option<Result<(), Error>> {
+        let Laid { step, entry, words, counts, threads } = self.laid.as_mut()?;
+        let mut call = || {
+            let count = lacunar_runtime::pool::threads() as Word;
+            counts.iter().for_each(|&at| words[at] = count);
+            // SAFETY: as for `Call::run`. The arrays belong to the tensors here, of which nobody has changed more than values: whoever
+            // gets more has the arguments dropped.
+            unsafe { abi::call_again(*entry, words) }
+        };
+        let status = match *threads {
+            Some(threads) => lacunar_runtime::pool::with_threads(threads, call),
+            None => call(),
+        };
+        Some(status.map_err(|status| failure(step, status)))
+    }
+}
+
+/// The machine code of a statement.
+fn entry(step: &Step) -> Result<Entry, Error> {
+    match step.code() {
+        #[cfg(feature = "llvm")]
+        Code::Llvm(kernel) => Ok(kernel.entry()),
+        #[cfg(feature = "llvm")]
+        Code::Foreign(machine) => Err(Error::Foreign { name: machine.clone() }),
+        Code::C(kernel) => Ok(kernel.entry()),
+        Code::Interpreter | Code::Conversion(..) => {
+            Err(Error::Internal("a statement without machine code was to be called".to_string()))
+        }
+    }
+}
+
+/// The error for a kernel's status.
+fn failure(step: &Step, status: KernelStatus) -> Error {
+    match (step.phase(), status) {
+        (Phase::Compute, KernelStatus::SizeOverflow) => wrong_pattern(),
+        _ => status.into(),
     }
 }
 

@@ -34,6 +34,7 @@
 mod again;
 mod algebra;
 mod bind;
+mod bound;
 mod cache;
 mod call;
 mod choose;
@@ -67,6 +68,7 @@ mod tune;
 mod warnings;
 
 pub use algebra::{AlgebraReport, Violation, check_algebra};
+pub use bound::Bound;
 pub use call::Run;
 pub use choose::{Candidate, Choice, Costs, Demand, Needs, choose, plain_format, restore, store};
 pub use compile::{Backend, Stage, Step};

@@ -79,6 +79,17 @@ impl Ready {
         Some(Ready { sizes, shapes, inputs, checked, kept })
     }
 
+    /// The sizes of the variables of a statement that its kernel alone carries out, if its tensors and a result have these sizes, and nothing
+    /// else has to be compared.
+    pub fn sizes(&self, program: &Program, step: &Step, result: &Tensor, slots: &[Slot<'_>]) -> Option<&[u64]> {
+        let place = step.result();
+        let of = |id: TensorId| if id == place { Some(result) } else { slots[id.index()].get() };
+        let fits = |(id, dims): &(TensorId, Vec<u64>)| of(*id).is_some_and(|found| found.dims() == dims);
+        let is_own = |id: &TensorId| *id == place && check_tensor(&program.tensors[place], result, true).is_ok();
+        let is_plain = self.kept.is_none() && self.checked.iter().all(is_own);
+        (is_plain && self.shapes.iter().all(fits)).then_some(self.sizes.as_slice())
+    }
+
     /// Carries the statement out, if its tensors have their sizes and the memory for its result is there. Returns how long the kernel
     /// took.
     pub fn run(

@@ -296,6 +296,18 @@ pub unsafe fn call(kernel: Entry, args: &mut Args) -> Result<(), KernelStatus> {
     KernelStatus::check(unsafe { kernel(args.words.as_mut_ptr()) })
 }
 
+/// Calls a kernel with arguments that were laid out before ([`Args::words`]), none of which it grows.
+///
+/// # Safety
+/// As for [`call`]; the arrays are where they were.
+///
+/// # Errors
+/// The kernel's status. Arrays that it writes in place have any content then.
+pub unsafe fn call_again(kernel: Entry, words: &mut [Word]) -> Result<(), KernelStatus> {
+    // SAFETY: by the caller's promise.
+    KernelStatus::check(unsafe { kernel(words.as_mut_ptr()) })
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

@@ -113,6 +113,11 @@ impl Map {
         (self.pieces.len() <= Set::MOST_PIECES).then_some(())
     }
 
+    /// Adds a piece with points, none of which has a target yet; neither is looked after.
+    pub fn push_apart(&mut self, piece: MapPiece) {
+        self.pieces.push(piece);
+    }
+
     /// The names of parameters and dimensions of its points.
     pub fn space(&self) -> &Space {
         &self.space
@@ -155,7 +160,9 @@ impl Map {
         let mut map = Map::empty(self.space.clone(), self.target.clone());
         for piece in &self.pieces {
             for part in to.pieces() {
-                map.add(piece.confined(part)?)?;
+                let part = piece.confined(part)?;
+                // Pieces have no point in common, and neither have their parts in parts of the set that have none.
+                if to.is_disjoint() { map.add_apart(part)? } else { map.add(part)? }
             }
         }
         Some(map)
@@ -165,11 +172,25 @@ impl Map {
     pub fn preimage(&self, of: &Set) -> Option<Set> {
         let mut found = Vec::new();
         for piece in &self.pieces {
-            for part in of.pieces() {
-                found.push(part.pulled(&piece.domain, &piece.columns())?);
-            }
+            found.extend(piece.parts_to(of)?);
         }
         Some(Set::of_pieces(self.space.clone(), found))
+    }
+
+    /// Whether all targets are in a set.
+    ///
+    /// ```
+    /// use lacunar_sets::{Answer, Map, Set};
+    /// let next: Map = "{ [i] -> [i + 1] : i >= 0 }".parse().unwrap();
+    /// let of = |text: &str| text.parse::<Set>().unwrap();
+    /// assert_eq!((next.leads_to(&of("{ [i] : i > 0 }")), next.leads_to(&of("{ [i] : i > 1 }"))), (Answer::Yes, Answer::No));
+    /// ```
+    pub fn leads_to(&self, to: &Set) -> Answer {
+        Answer::all(self.pieces.iter().map(|piece| {
+            let Some(parts) = piece.parts_to(to) else { return Answer::Unknown };
+            let domain = Set::of_piece(self.space.clone(), piece.domain.clone());
+            domain.is_subset(&Set::of_pieces(self.space.clone(), parts))
+        }))
     }
 
     /// The targets of the points of a set. `None` if that can't be told.
@@ -260,6 +281,11 @@ impl MapPiece {
         }
         let target = self.target.iter().map(|form| form.mapped(&forms)).collect::<Option<Vec<_>>>()?;
         Some((domain, target))
+    }
+
+    /// The points whose target is in a set, as pieces.
+    fn parts_to(&self, of: &Set) -> Option<Vec<Piece>> {
+        of.pieces().iter().map(|part| part.pulled(&self.domain, &self.columns())).collect()
     }
 
     /// The points of both domains, and the target of the other over their columns; those of this one keep their numbers.

@@ -1,14 +1,15 @@
 //! Structures of operands: some inputs of a program get one, and some of these are given by their unique elements alone, or in a packed
-//! format; so are some results that have one.
+//! format; so are some results that have one, by their operands or by a mask: `C(i,j) = A(i,j) * (i <= j)`.
 
 use fastrand::Rng;
 use lacunar::inside::compiler::structure::check;
 use lacunar_formats::{DType, Format, Kind};
 use lacunar_front::structure;
+use lacunar_notation::BinaryFn;
 use lacunar_oracle::entries::fitting;
 
 use crate::instance::Instance;
-use crate::sketch::{Operand, Sketch};
+use crate::sketch::{Operand, Sketch, Tree};
 use crate::structured::structured;
 
 /// One input in so many has a structure.
@@ -17,6 +18,14 @@ const ONE_IN: usize = 5;
 const PACKED_IN: usize = 2;
 /// Structures of results.
 const RESULTS: [&str; 4] = ["symmetric", "lower", "upper", "diagonal"];
+/// Structures that masks make, by a comparison of neighboring variables.
+const MASKS: [(&str, BinaryFn); 5] = [
+    ("upper", BinaryFn::Le),
+    ("lower", BinaryFn::Ge),
+    ("strictly_upper", BinaryFn::Lt),
+    ("strictly_lower", BinaryFn::Gt),
+    ("diagonal", BinaryFn::Eq),
+];
 /// The largest size of a dimension: every point is gone through.
 const MOST_SIZE: u64 = 40;
 /// Structures of matrices of any sizes, of square ones, and of cubes.
@@ -84,7 +93,41 @@ pub(super) fn with_structures(rng: &mut Rng, sketch: Sketch, instance: Instance)
         Ok(found) => (made, found),
         Err(_) => (sketch, instance),
     };
+    if rng.usize(..ONE_IN) == 0
+        && let Some(masked) = with_masked_result(rng, &made)
+    {
+        return masked;
+    }
     with_packed_results(rng, &made).unwrap_or((made, found))
+}
+
+/// The sketch with a mask in one of its statements, whose result is declared to have the structure, or packed.
+fn with_masked_result(rng: &mut Rng, sketch: &Sketch) -> Option<(Sketch, Instance)> {
+    let mut made = sketch.clone();
+    let number = rng.usize(..made.statements.len().max(1));
+    let is_only = |result: usize| made.statements.iter().filter(|other| other.result == result).count() == 1;
+    let is_only = made.statements.get(number).is_some_and(|statement| is_only(statement.result));
+    let statement = made.statements.get_mut(number).filter(|own| is_only && own.combines.is_none())?;
+    let (vars, operand) = (statement.vars.clone(), made.tensors.get_mut(statement.result)?);
+    let is_once = (1..vars.len()).all(|place| !vars[..place].contains(&vars[place]));
+    if operand.given || operand.fill.is_some() || !is_once || !(2..4).contains(&vars.len()) {
+        return None;
+    }
+    let (name, comparison) = MASKS[rng.usize(..MASKS.len())];
+    let compared =
+        |pair: &[usize]| Tree::Binary(comparison, Box::new(Tree::Index(pair[0])), Box::new(Tree::Index(pair[1])));
+    let product = |a: Tree, b: Tree| Tree::Binary(BinaryFn::Mul, Box::new(a), Box::new(b));
+    let mask = vars.windows(2).map(compared).reduce(product)?;
+    let value = statement.rhs.clone();
+    statement.rhs = if rng.bool() { product(value, mask) } else { product(mask, value) };
+    if rng.bool() {
+        operand.format = Format::packed(name, vars.len()).ok()?;
+    } else {
+        operand.structure = Some((format!(":{name}"), false));
+    }
+    let found = made.instance().ok()?;
+    check(&found.program).ok()?;
+    Some((made, found))
 }
 
 /// The sketch with some results in packed formats, if what is known of operands tells that they have the structures.

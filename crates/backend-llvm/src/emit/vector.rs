@@ -21,6 +21,8 @@
 //! while counter + 2 * width <= end { two copies }; if counter + width <= end { one }; if counter < end { one under the mask }
 //! ```
 //!
+//! Rows of any lengths that are only stored take vectors of half of a line (`vector/rows.rs`).
+//!
 //! A reduction keeps sums of its own in each lane and copy, which are added up at the end.
 
 mod ahead;
@@ -30,6 +32,7 @@ mod lanes;
 mod memory;
 mod past;
 mod rest;
+mod rows;
 mod stmt;
 mod together;
 mod words;
@@ -133,20 +136,24 @@ impl<'ctx> Emitter<'ctx, '_> {
         if self.source.strict && !known.reductions.is_empty() || known.branches && !self.vectors.masked {
             return Ok(false);
         }
-        let bytes = if known.gathers { self.vectors.gather_bytes() } else { self.vectors.bytes };
         known.is_short = width != 0;
-        let width = if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
-        let width = width.clamp(2, 64).next_power_of_two();
         let first = begin.get_sign_extended_constant();
-        known.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
         let last = end.get_sign_extended_constant();
         let count = first.zip(last).map(|(begin, end)| end.saturating_sub(begin));
+        let bytes = if known.gathers { self.vectors.gather_bytes() } else { self.vectors.bytes };
+        let lanes = |bytes: usize| if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
+        let lanes = |bytes: usize| lanes(bytes).clamp(2, 64).next_power_of_two();
+        let whole = lanes(bytes);
+        known.in_halves = width == 0 && bytes > rows::BYTES && self.stores_row(&known, (begin, end), body);
+        let width = if known.in_halves { lanes(rows::BYTES) } else { whole };
+        known.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
         let Some(streams) = self.may_stream(&known, begin, count, body)? else {
             return self.whole_loop(&known, span, width, body).map(|()| true);
         };
         self.twice(streams, |emitter, is_streaming| {
             known.streams = is_streaming;
-            emitter.whole_loop(&known, span, width, body)
+            // Lines that go past the caches are stored whole.
+            emitter.whole_loop(&known, span, if is_streaming { whole } else { width }, body)
         })?;
         Ok(true)
     }
@@ -268,6 +275,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             |emitter| emitter.join_sums(known, width, &sums),
         )?;
         let any = self.builder.build_int_compare(IntPredicate::SLT, rest, end, "")?;
+        if known.in_halves && !known.streams {
+            return self.rest_of_row(known, (begin, rest, end), width, body);
+        }
         if self.vectors.masked && stores_alone(known) {
             return self.tail(known, (rest, end), width, body);
         }
@@ -286,6 +296,36 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
+    /// One vector, or a single iteration where the width is 1, if so many iterations are left. Returns the first that is left then.
+    fn vector_if_left(
+        &mut self,
+        known: &Known,
+        (rest, end): (IntValue<'ctx>, IntValue<'ctx>),
+        width: u32,
+        body: &Block,
+    ) -> Result<IntValue<'ctx>, LlvmError> {
+        let step = self.index(i64::from(width));
+        let left = self.builder.build_int_sub(end, rest, "left")?;
+        let fits = self.builder.build_int_compare(IntPredicate::SGE, left, step, "")?;
+        let before = self.current_block()?;
+        let (some, after) = (self.new_block("some_left"), self.new_block("none_left"));
+        self.builder.build_conditional_branch(fits, some, after)?;
+        self.builder.position_at_end(some);
+        self.begin_statement();
+        match width {
+            1 => self.scalar_iteration(known.counter, rest, body)?,
+            _ => self.vector_iteration(known, width, rest, Running::All, &[], body)?,
+        }
+        let next = self.builder.build_int_add(rest, step, "next")?;
+        let latch = self.current_block()?;
+        self.builder.build_unconditional_branch(after)?;
+        self.builder.position_at_end(after);
+        self.begin_statement();
+        let counter = self.builder.build_phi(self.context.i64_type(), "k")?;
+        counter.add_incoming(&[(&rest, before), (&next, latch)]);
+        Ok(counter.as_basic_value().into_int_value())
+    }
+
     /// The iterations that two vectors at once leave: a whole vector, if there are so many, and one under a mask.
     fn tail(
         &mut self,
@@ -294,23 +334,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         width: u32,
         body: &Block,
     ) -> Result<(), LlvmError> {
-        let step = self.index(i64::from(width));
-        let left = self.builder.build_int_sub(end, rest, "left")?;
-        let fits = self.builder.build_int_compare(IntPredicate::SGE, left, step, "")?;
-        let before = self.current_block()?;
-        let (whole, after) = (self.new_block("whole_left"), self.new_block("part_left"));
-        self.builder.build_conditional_branch(fits, whole, after)?;
-        self.builder.position_at_end(whole);
-        self.begin_statement();
-        self.vector_iteration(known, width, rest, Running::All, &[], body)?;
-        let next = self.builder.build_int_add(rest, step, "next")?;
-        let latch = self.current_block()?;
-        self.builder.build_unconditional_branch(after)?;
-        self.builder.position_at_end(after);
-        self.begin_statement();
-        let counter = self.builder.build_phi(self.context.i64_type(), "k")?;
-        counter.add_incoming(&[(&rest, before), (&next, latch)]);
-        let counter = counter.as_basic_value().into_int_value();
+        let counter = self.vector_if_left(known, (rest, end), width, body)?;
         let any = self.builder.build_int_compare(IntPredicate::SLT, counter, end, "")?;
         let (some, none) = (self.new_block("some_left"), self.new_block("none_left"));
         self.builder.build_conditional_branch(any, some, none)?;

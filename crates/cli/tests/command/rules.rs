@@ -59,6 +59,18 @@ fn outputs_are_shown_and_others_are_written_where_that_is_asked_for() {
 }
 
 #[test]
+fn programs_for_nothing_compare_nothing() {
+    let folder = Folder::new();
+    let rules = "symbols: n\noutputs: C\nC:D(i, j) := (0 <= i < n) * (0 <= j < n)\nB:D(i, j) := (0 <= i < n) * (0 <= j < n)\n\
+        B:U(i, j) := (0 <= i <= j < n)\nC(i, j) := B(i, j) * (i < 0)\n";
+    folder.write("nothing.stur", rules);
+    for (size, values) in [(0, 0), (1, 1), (4, 16)] {
+        let text = folder.succeed(&format!("run nothing.stur -g B:rand -d n:{size} --check"));
+        assert!(text.contains(&format!(": {values} values, ")), "{text}");
+    }
+}
+
+#[test]
 fn loops_have_the_order_that_is_asked_for() {
     let folder = folder();
     let shown = folder.succeed("compile p.stur -d n:8 --explain");

@@ -4,20 +4,22 @@
 //! rows {0, 1}, {1, 2, 3}:   pos 0 2 5   first 0 1      coordinate = first[p] + (position - pos[p])
 //! ```
 //!
-//! A packed tensor that loops come to its own elements of is seen as an array: its coordinates are located, by the same equation.
+//! A packed tensor that loops come to its own elements of is seen as an array: its coordinates are located, by the same equation. Where all
+//! runs have one length, the position of a parent tells that of its run, and nothing is read.
 
+use lacunar_formats::Runs;
 use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
 
 use super::{Arrays, At, Demand, Length, LevelCode, Position, segment_bounds, segment_of};
 
 /// The code of a level.
 pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
-    Box::new(Banded { pos: arrays[0], first: arrays[1], is_array: false })
+    Box::new(Banded { pos: arrays[0], first: arrays[1], array: None })
 }
 
 /// The code of a level of a packed tensor that is seen as an array.
-pub(super) fn make_array(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
-    Box::new(Banded { pos: arrays[0], first: arrays[1], is_array: true })
+pub(super) fn make_array(Arrays { arrays, size, .. }: Arrays<'_>, runs: Option<Runs>) -> Box<dyn LevelCode> {
+    Box::new(Banded { pos: arrays[0], first: arrays[1], array: Some(Located { runs, size }) })
 }
 
 /// A banded level of a tensor.
@@ -28,7 +30,15 @@ struct Banded {
     /// The first coordinate of each parent's run.
     first: ArrayId,
     /// Loops come to the coordinates of the runs alone, which are located.
-    is_array: bool,
+    array: Option<Located>,
+}
+
+/// What positions are computed from.
+#[derive(Debug)]
+struct Located {
+    runs: Option<Runs>,
+    /// The size of the dimension.
+    size: ExprId,
 }
 
 impl Banded {
@@ -60,8 +70,19 @@ impl LevelCode for Banded {
     }
 
     fn locate(&self, b: &mut Builder, parent: ExprId, coordinate: ExprId) -> Option<ExprId> {
-        if !self.is_array {
-            return None;
+        let Located { runs, size } = self.array.as_ref()?;
+        if let Some(runs) = runs {
+            let before = b.int(runs.parent);
+            let parents = b.sub(parent, before);
+            let (length, first) = (runs.length.map_or(*size, |length| b.int(length)), b.int(runs.first));
+            let begin = b.mul(parents, length);
+            return Some(match runs.length {
+                Some(1) => begin,
+                _ => {
+                    let inside = b.sub(coordinate, first);
+                    b.add(begin, inside)
+                }
+            });
         }
         let first = b.load_index("first", self.first, parent);
         let begin = b.load_index("run", self.pos, parent);

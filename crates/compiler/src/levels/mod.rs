@@ -464,7 +464,10 @@ pub fn level_code(
         arrays.push(array(*part, &format!("{}{}_{}", tensor.name, level + 1, part.name), dtype));
     }
     let arrays = Arrays { arrays: &arrays, size, whole };
-    if kind != format.levels()[level].kind { banded::make_array(arrays).into() } else { make(kind, arrays).into() }
+    if kind == format.levels()[level].kind {
+        return make(kind, arrays).into();
+    }
+    banded::make_array(arrays, format.packing().and_then(|packing| packing.runs(level))).into()
 }
 
 /// The code of the levels of a sorted workspace: a coordinate list whose length is a variable.

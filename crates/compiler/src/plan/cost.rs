@@ -140,6 +140,14 @@ impl Model<'_> {
     /// The number of positions of each level of a tensor in a format.
     fn positions(&self, tensor: TensorId, format: &Format) -> Vec<f64> {
         let info = &self.kernel.tensors[tensor];
+        // How many a packed level has follows from the sizes.
+        let packed = format.packing().filter(|_| !format.is_dense()).and_then(|packing| {
+            let dims: Vec<u64> = info.dims.iter().copied().collect::<Option<_>>()?;
+            (0..format.order()).map(|level| Some(packing.positions(&dims, level)? as f64)).collect::<Option<Vec<f64>>>()
+        });
+        if let Some(counts) = packed {
+            return counts;
+        }
         let values = self.values(tensor);
         let mut positions = 1.0;
         let mut counts = Vec::with_capacity(format.order());

@@ -35,6 +35,11 @@ use crate::iterate::iterators::{AccessKey, level_var};
 
 /// The bytes of a strip: a quarter of the registers, so that several strips fit.
 const STRIP_BYTES: u64 = REGISTER_BYTES / 4;
+/// The most bytes of a strip of a row whose length is known, which is divided evenly.
+const MOST_STRIP_BYTES: u64 = REGISTER_BYTES / 2;
+
+/// The bytes of a cache line.
+const LINE_BYTES: u64 = 64;
 
 /// The rows of a tile of registers: as many vectors are loaded for each as for all others together.
 const TILE_ROWS: u64 = 8;
@@ -156,7 +161,7 @@ impl Rows<'_> {
         }
         let part = |number| fresh(self.kernel, &format!("{}{number}", self.kernel.vars[row].name));
         let (strip, place) = (part(0), part(1));
-        let size = STRIP_BYTES / dtype;
+        let size = self.kernel.vars[row].size.and_then(|all| even_strip(all, dtype)).unwrap_or(STRIP_BYTES / dtype);
         let mut kinds =
             vec![CommandKind::Split { var: self.name(row), outer: strip.clone(), inner: place.clone(), size }];
         match outer.iter().position(|var| self.summed.contains(var)) {
@@ -237,6 +242,14 @@ impl Rows<'_> {
             own.into_iter().all(|level| holds(level + 1 == key.vars.len(), levels[level].properties().full))
         })
     }
+}
+
+/// The length of strips that a row is divided into without a rest, if there is one: a rest is of a length that the kernel is told, so that its
+/// sums are not in registers. Strips of whole lines are taken before others, and longer ones before shorter ones.
+fn even_strip(row: u64, dtype: u64) -> Option<u64> {
+    let divides = |size: &u64| row.is_multiple_of(*size);
+    let lengths = STRIP_BYTES / dtype..=MOST_STRIP_BYTES / dtype;
+    lengths.filter(divides).max_by_key(|size| ((size * dtype).is_multiple_of(LINE_BYTES), *size))
 }
 
 /// The factors of an expression.

@@ -37,6 +37,9 @@ use crate::concretize::{additive_terms, flatten};
 use crate::plan::convert::rename;
 use crate::reduction::make_explicit;
 
+/// Tensors of which more elements follow from one are read whole: each takes a product of its own in the kernel.
+const MOST_PARTS: usize = 120;
+
 /// Takes those tensors as whole whose statements can't be mirrored: they are completed before the statements run.
 pub fn settle(program: &mut Program) {
     for id in program.tensors.handles() {
@@ -153,6 +156,7 @@ fn mirror(tensors: &Arena<Tensor>, statement: &Assignment, term: &Expr, access: 
     let fits = is_neutral
         && is_once
         && are_full
+        && structure.parts() <= MOST_PARTS
         && is_plain(&tensor.format)
         && is_product(body, access)
         && body.reduced_vars().is_empty()

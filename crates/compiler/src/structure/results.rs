@@ -16,7 +16,7 @@ use lacunar_base::Diagnostic;
 use lacunar_notation::{AssignOp, Monoid, Program, Structure, TensorId};
 use lacunar_sets::{Affine, Answer, Map, MapPiece, Set, Space};
 
-use super::infer::infer;
+use super::infer::{infer, is_symmetric};
 use crate::reduction::make_explicit;
 
 /// The sizes that counter-examples are looked for in.
@@ -43,7 +43,11 @@ pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
             // The values before have the structure of the format, and so have sums of such.
             explicit.op = AssignOp::Set;
         }
-        let inferred = infer(&explicit, &program.tensors, &vars, &known);
+        let declared = program.tensors[target].structure.as_deref();
+        let inferred = match declared.filter(|declared| is_symmetric(&explicit, declared, &known)) {
+            Some(declared) => Some(declared.clone()),
+            None => infer(&explicit, &program.tensors, &vars, &known),
+        };
         found.push((target, inferred.clone()));
         if is_packed {
             continue;
@@ -90,7 +94,10 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
 /// The reason why a tensor that has one structure need not have another; `None` if it has.
 fn contradiction(declared: &Structure, inferred: &Structure) -> Option<String> {
     let unknown = || Some("it can't be told whether it has".to_string());
-    let Some((support, map)) = over(declared, inferred.space()) else { return unknown() };
+    if declared == inferred {
+        return None;
+    }
+    let Some((support, relations)) = over(declared, inferred.space()) else { return unknown() };
     let Some(sizes) = of_sizes(declared, inferred.space()) else { return unknown() };
     let own = inferred.support().and_then(|own| own.intersect(&sizes));
     let closed = inferred.closed().and_then(|closed| closed.restricted(&sizes));
@@ -102,28 +109,36 @@ fn contradiction(declared: &Structure, inferred: &Structure) -> Option<String> {
             None => unknown(),
         };
     }
-    let (Some(kept), Some(through)) = (closed.restricted(&map.domain()), map.then(&closed)) else { return unknown() };
-    if kept.equals(&through) == Answer::Yes {
-        return None;
+    for map in relations {
+        let (Some(kept), Some(through)) = (closed.restricted(&map.domain()), map.then(&closed)) else {
+            return unknown();
+        };
+        if kept.equals(&through) == Answer::Yes {
+            continue;
+        }
+        let differs = |params: &[i64], point: &[i64]| Some(kept.at(params, point)? != through.at(params, point)?);
+        return match example(inferred, differs) {
+            Some((sizes, point)) => Some(format!("of {sizes}, element {point} need not follow from the other")),
+            None => unknown(),
+        };
     }
-    let differs = |params: &[i64], point: &[i64]| Some(kept.at(params, point)? != through.at(params, point)?);
-    match example(inferred, differs) {
-        Some((sizes, point)) => Some(format!("of {sizes}, element {point} need not follow from the other")),
-        None => unknown(),
-    }
+    None
 }
 
-/// The support and the map of a structure, over the space of another one whose first parameters are the sizes.
-fn over(structure: &Structure, space: &Space) -> Option<(Set, Map)> {
+/// The support and the relations of a structure, over the space of another one whose first parameters are the sizes.
+fn over(structure: &Structure, space: &Space) -> Option<(Set, Vec<Map>)> {
     let (order, params) = (structure.order(), space.params.len());
     let columns = (0..order).chain(params..params + order).map(Affine::variable).collect::<Vec<_>>();
     let support = structure.support()?.preimage(space.clone(), &columns)?;
-    let mut map = Map::empty(space.clone(), space.dims.clone());
-    for piece in structure.redundancy().pieces() {
-        let (domain, target) = piece.pulled(&space.universe(), &columns)?;
-        map.add(MapPiece { domain, target, coefficient: piece.coefficient })?;
-    }
-    Some((support, map))
+    let placed = |relation: &Map| -> Option<Map> {
+        let mut map = Map::empty(space.clone(), space.dims.clone());
+        for piece in relation.pieces() {
+            let (domain, target) = piece.pulled(&space.universe(), &columns)?;
+            map.add_apart(MapPiece { domain, target, coefficient: piece.coefficient })?;
+        }
+        Some(map)
+    };
+    Some((support, structure.relations()?.iter().map(placed).collect::<Option<_>>()?))
 }
 
 /// All points of the sizes that a structure is of, over the space of another one whose first parameters are the sizes.

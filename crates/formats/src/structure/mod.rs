@@ -16,15 +16,22 @@
 //! elements, mapped to themselves, the map is the *closed* map, which is idempotent: an element is its coefficient times the element that
 //! it maps to. `named.rs` is the library of structures that have names.
 //!
+//! A structure in which all coordinates can be exchanged is known by that: its map sorts coordinates, and has a piece for each of their
+//! orders, `n!` in `n` dimensions (`exchange.rs`). It is made when somebody asks for the pieces; most questions are answered without, by
+//! sorting, or by the exchanges of neighboring dimensions, from which all others follow ([`Structure::relations`]).
+//!
 //! Paper: Ghorbani, Huot, Hashemian and Shaikhha, *Compiling Structured Tensor Algebra* (OOPSLA 2023), §4: their `T_U` and `T_R`. There
 //! a coefficient is a number; here it may conjugate, so that Hermitian matrices have a structure.
 
+mod exchange;
 mod named;
 
 use std::fmt;
+use std::sync::OnceLock;
 
-use lacunar_sets::{Affine, Answer, Map, MapPiece, Piece, Set, Space};
+use lacunar_sets::{Affine, Answer, Coefficient, Map, MapPiece, Piece, Set, Space};
 
+pub use exchange::order_of;
 pub use named::{Named, NamedFault};
 
 /// Which elements of a tensor are unique, which follow from these, and which are 0: all others.
@@ -36,12 +43,22 @@ pub use named::{Named, NamedFault};
 /// assert_eq!(skew.element(&[4, 4], &[2, 1]), Some(Some((vec![1, 2], Coefficient::new(-1, 1, false).unwrap()))));
 /// assert_eq!(skew.element(&[4, 4], &[1, 1]), Some(None));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Structure {
     order: usize,
     context: Piece,
     unique: Set,
-    redundancy: Map,
+    /// Set from the beginning, unless all coordinates can be exchanged.
+    redundancy: OnceLock<Map>,
+    is_symmetric: bool,
+}
+
+impl PartialEq for Structure {
+    fn eq(&self, other: &Structure) -> bool {
+        let (own, its) = ((self.order, &self.context, &self.unique), (other.order, &other.context, &other.unique));
+        // Of two that are symmetric, the maps follow from the contexts.
+        own == its && ((self.is_symmetric && other.is_symmetric) || self.redundancy() == other.redundancy())
+    }
 }
 
 /// The reason why a set and a map are no structure.
@@ -82,16 +99,45 @@ impl Structure {
         let within = bounds(space, context).ok_or(StructureFault::Unknown)?;
         let unique = unique.intersect(&within).ok_or(StructureFault::Unknown)?.coalesced();
         let redundancy = redundancy.restricted(&within).ok_or(StructureFault::Unknown)?;
-        let structure = Structure { order, context: context.clone(), unique, redundancy };
+        let structure = Structure::made(context, unique, redundancy);
         structure.check()?;
         Ok(structure)
     }
 
+    fn made(context: &Piece, unique: Set, redundancy: Map) -> Structure {
+        let order = unique.space().dims.len();
+        let redundancy = OnceLock::from(redundancy);
+        Structure { order, context: context.clone(), unique, redundancy, is_symmetric: false }
+    }
+
+    /// The most dimensions of a structure in which all coordinates can be exchanged: one of 7 has 5,040 orders of coordinates.
+    pub const MOST_SYMMETRIC: usize = 7;
+
+    /// The structure in which all coordinates can be exchanged. The first parameters of the space are the sizes of its dimensions; there are
+    /// no others, and the sizes are equal.
+    ///
+    /// ```
+    /// use lacunar_formats::Structure;
+    /// use lacunar_sets::Space;
+    /// let cube = Structure::symmetric(&Space::new(["l", "m", "n"], ["i", "j", "k"])).unwrap();
+    /// assert_eq!(cube.element(&[5, 5, 5], &[4, 1, 3]).unwrap().unwrap().0, [1, 3, 4]);
+    /// assert_eq!((cube.parts(), cube.redundancy().pieces().len()), (5, 5));
+    /// ```
+    ///
+    /// # Errors
+    /// The space has other parameters or too many dimensions, or numbers do not fit.
+    pub fn symmetric(space: &Space) -> Result<Structure, StructureFault> {
+        let order = space.dims.len();
+        if space.params.len() != order || order > Structure::MOST_SYMMETRIC {
+            return Err(StructureFault::Space);
+        }
+        let (context, unique) = exchange::sorted(space).ok_or(StructureFault::Unknown)?;
+        Ok(Structure { order, context, unique, redundancy: OnceLock::new(), is_symmetric: true })
+    }
+
     fn check(&self) -> Result<(), StructureFault> {
-        let domain = self.redundancy.domain();
-        let both = domain.intersect(&self.unique).ok_or(StructureFault::Unknown)?.is_empty();
-        let to_unique = self.redundancy.preimage(&self.unique).ok_or(StructureFault::Unknown)?;
-        let all_unique = domain.is_subset(&to_unique);
+        let both = self.redundancy().domain().intersect(&self.unique).ok_or(StructureFault::Unknown)?.is_empty();
+        let all_unique = self.redundancy().leads_to(&self.unique);
         match (both, all_unique) {
             (Answer::No, _) => Err(StructureFault::Both),
             (_, Answer::No) => Err(StructureFault::NotUnique),
@@ -103,11 +149,10 @@ impl Structure {
     /// The structure of a tensor from its support and its closed map, whose domain is the support: what maps to itself is unique, and
     /// so is what has no target in the support. `None` if that can't be told.
     pub fn from_closed(support: &Set, closed: &Map, context: &Piece) -> Option<Structure> {
-        let order = support.space().dims.len();
         let mut redundancy = closed.restricted(&closed.domain().subtract(&closed.fixed()?)?)?;
         redundancy = redundancy.restricted(support)?;
         let unique = support.subtract(&redundancy.domain())?.coalesced();
-        Some(Structure { order, context: context.clone(), unique, redundancy })
+        Some(Structure::made(context, unique, redundancy))
     }
 
     /// A structure without redundant elements.
@@ -141,24 +186,56 @@ impl Structure {
 
     /// The redundant elements, each with the unique one that it follows from.
     pub fn redundancy(&self) -> &Map {
-        &self.redundancy
+        self.redundancy.get_or_init(|| exchange::sorting(self.space(), &self.context))
+    }
+
+    /// How many pieces the map of redundant elements has.
+    pub fn parts(&self) -> usize {
+        if self.is_symmetric { (1..=self.order).product::<usize>() - 1 } else { self.redundancy().pieces().len() }
+    }
+
+    /// True if all coordinates can be exchanged, and it is known by that.
+    pub fn is_symmetric(&self) -> bool {
+        self.is_symmetric
+    }
+
+    /// Maps of which a tensor has the structure, if what is outside of its support is 0: each element is its coefficient times the one that
+    /// it is mapped to. Those of a symmetric one are the exchanges of neighboring dimensions, of others the map of redundant elements.
+    /// `None` if numbers do not fit.
+    pub fn relations(&self) -> Option<Vec<Map>> {
+        if self.is_symmetric {
+            exchange::neighbors(self.space(), &self.context)
+        } else {
+            Some(vec![self.redundancy().clone()])
+        }
+    }
+
+    /// The coefficients by which elements follow from others, perhaps several times.
+    pub fn coefficients(&self) -> Vec<Coefficient> {
+        if self.is_symmetric {
+            return vec![Coefficient::ONE];
+        }
+        self.redundancy().pieces().iter().map(|piece| piece.coefficient).collect()
     }
 
     /// True if no element is redundant.
     pub fn is_without_redundancy(&self) -> bool {
-        self.redundancy.pieces().is_empty()
+        !self.is_symmetric && self.redundancy().pieces().is_empty()
     }
 
     /// All elements that may be other than 0. `None` if there are too many pieces.
     pub fn support(&self) -> Option<Set> {
-        self.unique.union(&self.redundancy.domain())
+        if self.is_symmetric {
+            return bounds(self.space(), &self.context);
+        }
+        self.unique.union(&self.redundancy().domain())
     }
 
     /// Each element of the support with the unique one that it follows from, which may be itself. `None` if there are too many pieces.
     pub fn closed(&self) -> Option<Map> {
         let mut closed = Map::identity(&self.unique)?;
-        for piece in self.redundancy.pieces() {
-            closed.add(piece.clone())?;
+        for piece in self.redundancy().pieces() {
+            closed.add_apart(piece.clone())?;
         }
         Some(closed)
     }
@@ -166,9 +243,13 @@ impl Structure {
     /// The unique element that an element follows from, with its coefficient; `Some(None)` if it is 0. `None` if a number does not fit.
     pub fn element(&self, params: &[i64], point: &[i64]) -> Option<Option<lacunar_sets::Target>> {
         if self.unique.contains(params, point)? {
-            return Some(Some((point.to_vec(), lacunar_sets::Coefficient::ONE)));
+            return Some(Some((point.to_vec(), Coefficient::ONE)));
         }
-        self.redundancy.at(params, point)
+        if self.is_symmetric {
+            let is_inside = self.context.contains(params, &[])? && exchange::is_inside(params, point);
+            return Some(is_inside.then(|| (exchange::ascending(point), Coefficient::ONE)));
+        }
+        self.redundancy().at(params, point)
     }
 
     /// The structure with numbers in the places of its last parameters, so many as there are numbers. `None` if one does not fit, or if it
@@ -182,6 +263,9 @@ impl Structure {
     /// assert_eq!(band.unique().contains(&[9, 9], &[5, 2]), Some(false));
     /// ```
     pub fn with_parameters(&self, numbers: &[i64]) -> Option<Structure> {
+        if numbers.is_empty() {
+            return Some(self.clone());
+        }
         let all = self.space().params.len();
         let kept = all.checked_sub(numbers.len())?;
         let space = Space { params: self.space().params[..kept].to_vec(), dims: self.space().dims.clone() };
@@ -190,7 +274,7 @@ impl Structure {
         let columns: Vec<Affine> = params.chain((0..self.order).map(|dim| Affine::variable(kept + dim))).collect();
         let unique = self.unique.preimage(space.clone(), &columns)?;
         let mut redundancy = Map::empty(space.clone(), space.dims.clone());
-        for piece in self.redundancy.pieces() {
+        for piece in self.redundancy().pieces() {
             let (domain, target) = piece.pulled(&space.universe(), &columns)?;
             redundancy.add(MapPiece { domain, target, coefficient: piece.coefficient })?;
         }
@@ -202,7 +286,10 @@ impl Structure {
         if self.order != other.order {
             return Answer::No;
         }
-        self.unique.equals(&other.unique).and(self.redundancy.equals(&other.redundancy))
+        if self.is_symmetric && other.is_symmetric && self.context == other.context {
+            return Answer::Yes;
+        }
+        self.unique.equals(&other.unique).and(self.redundancy().equals(other.redundancy()))
     }
 }
 
@@ -222,7 +309,7 @@ impl fmt::Display for Structure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "unique {}", self.unique.simplified())?;
         if !self.is_without_redundancy() {
-            write!(f, "\nredundant {}", self.redundancy)?;
+            write!(f, "\nredundant {}", self.redundancy())?;
         }
         Ok(())
     }

@@ -223,42 +223,14 @@ fn fixed(order: usize, arguments: &[i64]) -> Result<Structure, NamedFault> {
     build(&space, &format!("{} = {at}", dim.ok_or(NamedFault::Arguments)?), &[], "true")
 }
 
-/// The sorting of coordinates: for each of their orders a piece. Equal coordinates are taken in the order of dimensions.
 fn symmetric(order: usize, arguments: &[i64]) -> Result<Structure, NamedFault> {
     if !arguments.is_empty() {
         return Err(NamedFault::Arguments);
     }
-    if !(2..=5).contains(&order) {
-        return Err(NamedFault::Order("tensors of 2 to 5 dimensions"));
+    if !(2..=Structure::MOST_SYMMETRIC).contains(&order) {
+        return Err(NamedFault::Order("tensors of 2 to 7 dimensions"));
     }
-    let space = space(order);
-    let mut parts = Vec::new();
-    for permutation in permutations(order).into_iter().skip(1) {
-        let names: Vec<&str> = permutation.iter().map(|&dim| space.dims[dim].as_str()).collect();
-        let mut condition = names[0].to_string();
-        for (pair, name) in permutation.windows(2).zip(names.iter().skip(1)) {
-            condition += if pair[0] < pair[1] { " <= " } else { " < " };
-            condition += name;
-        }
-        parts.push((format!("[{}]", names.join(", ")), condition));
-    }
-    let parts: Vec<Part<'_>> = parts.iter().map(|(target, condition)| (target.as_str(), condition.as_str())).collect();
-    build(&space, &chain(order, "<="), &parts, &space.params.join(" = "))
-}
-
-/// All orders of so many numbers; the first is the one in which they ascend.
-fn permutations(count: usize) -> Vec<Vec<usize>> {
-    if count == 0 {
-        return vec![Vec::new()];
-    }
-    let mut found = Vec::new();
-    for first in 0..count {
-        for rest in permutations(count - 1) {
-            let others: Vec<usize> = (0..count).filter(|&number| number != first).collect();
-            found.push([first].into_iter().chain(rest.iter().map(|&place| others[place])).collect());
-        }
-    }
-    found
+    Structure::symmetric(&space(order)).map_err(NamedFault::Structure)
 }
 
 fn banded(order: usize, arguments: &[i64]) -> Result<Structure, NamedFault> {
@@ -444,7 +416,7 @@ mod tests {
             |name: &str, order, arguments: &[i64]| Named::find(name).unwrap().structure(order, arguments).unwrap_err();
         assert_eq!(fault("toeplitz", 3, &[]), NamedFault::Order(MATRICES));
         assert_eq!(fault("banded", 1, &[1, 2]), NamedFault::Order(MATRICES));
-        assert_eq!(fault("symmetric", 9, &[]), NamedFault::Order("tensors of 2 to 5 dimensions"));
+        assert_eq!(fault("symmetric", 9, &[]), NamedFault::Order("tensors of 2 to 7 dimensions"));
         assert_eq!(fault("row", 2, &[]), NamedFault::Arguments);
         assert_eq!(fault("banded", 2, &[-1, 1]), NamedFault::Arguments);
         assert_eq!(fault("block_diagonal", 2, &[0]), NamedFault::Arguments);

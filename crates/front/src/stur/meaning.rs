@@ -44,6 +44,11 @@ impl Program {
         }
         let mut structures = BTreeMap::new();
         for (rule, name) in unique {
+            // Of a tensor without elements, there is nothing to tell.
+            let dimensions = sets.get(&(name.clone(), Part::Dimensions)).and_then(|set| set.as_ref().ok());
+            if dimensions.is_some_and(|set| set.pieces().is_empty()) {
+                continue;
+            }
             let map = maps.get(&name);
             let structure = self.structure(rule, &sets, map).map_err(Error::into_diagnostic)?;
             structures.insert(name, structure);
@@ -278,12 +283,17 @@ pub(super) fn flattened(terms: &[Term]) -> Result<Vec<Term>, Error> {
     Ok(found)
 }
 
-/// The size of a dimension: what its upper bound says.
+/// The size of a dimension: what its upper bound says, or its only coordinate.
 fn size(dimensions: &Piece, dim: usize) -> Option<Affine> {
     let column = dimensions.column(dim);
-    let is_bound =
-        |form: &&Affine| form.factor(column) == -1 && form.without(column).factors().len() <= dimensions.params();
-    dimensions.inequalities().iter().find(is_bound)?.without(column).shifted(1)
+    let is_alone = |form: &&Affine| form.without(column).factors().len() <= dimensions.params();
+    let is_bound = |form: &&Affine| form.factor(column) == -1 && is_alone(form);
+    if let Some(bound) = dimensions.inequalities().iter().find(is_bound) {
+        return bound.without(column).shifted(1);
+    }
+    let is_told = |form: &&Affine| form.factor(column).abs() == 1 && is_alone(form);
+    let equation = dimensions.equalities().iter().find(is_told)?;
+    equation.without(column).times(-equation.factor(column))?.shifted(1)
 }
 
 /// The names of a head's indices.

@@ -284,6 +284,11 @@ impl<T: Element> Tensor<T> {
         Ok(self.inner.to_dense::<T>()?)
     }
 
+    /// The tensor, of whose elements only the values may be changed.
+    pub(crate) fn as_dyn_mut(&mut self) -> &mut DynTensor {
+        &mut self.inner
+    }
+
     /// Takes the tensor, leaving one of order 0 with a zero.
     pub(crate) fn take_dyn(&mut self) -> DynTensor {
         std::mem::replace(&mut self.inner, DynTensor::scalar(T::default()))

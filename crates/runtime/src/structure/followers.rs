@@ -2,7 +2,8 @@
 //!
 //! On entry: a part without parameters, which sends `x` to `f(x)`. With the unique element `u` as parameters, its followers are the points
 //! of the piece `x in domain and f(x) = u`; the loops over these ([`Piece::nest`]) are compiled as tests of points are (`points.rs`).
-//! They are in lexicographic order.
+//! They are in lexicographic order. Where the part permutes coordinates, there is one follower at most, whose coordinates are those of the
+//! unique element in another order.
 //!
 //! ```text
 //! [i, j] -> [j, i] : 0 <= j < i < 4           of (u, v)     i from v to v, j from u to u, if u < v
@@ -15,15 +16,23 @@ use lacunar_sets::{Affine, Bound, Level, MapPiece, Piece, Relation};
 
 use super::points::{Forms, Left, Quotients, Range, Region};
 
-/// Loops over the points that a part sends to a point.
+/// The points that a part sends to a point.
 #[derive(Clone, Debug)]
 pub(super) struct Followers {
     order: usize,
-    /// What has to hold of the unique element; `None` if that never does.
-    condition: Option<Region>,
-    loops: Vec<Loop>,
+    way: Way,
     /// How many columns they take: those of the unique element, of a follower, and quotients.
     pub columns: usize,
+}
+
+/// How followers are found.
+#[derive(Clone, Debug)]
+enum Way {
+    /// A follower has the coordinates of the unique element, each in the dimension that is told, if it lies in the region; `None` if it never
+    /// does.
+    Permuted { to: Vec<usize>, region: Option<Region> },
+    /// By loops, and what has to hold of the unique element; `None` if that never does.
+    Loops { condition: Option<Region>, loops: Vec<Loop> },
 }
 
 /// Bounds of one dimension, over the columns of [`Followers`].
@@ -52,6 +61,14 @@ impl Followers {
     /// The loops of a part, in a tensor whose coordinates lie in `ranges`. `None` if they can't be told, or a number may not fit.
     pub fn of(part: &MapPiece, ranges: &[Range]) -> Option<Followers> {
         let order = ranges.len();
+        if let Some(to) = permutation(&part.target) {
+            let region = match Region::of(&part.domain, &mut ranges.to_vec())? {
+                Left::Region(region) => Some(region),
+                Left::Nothing => None,
+            };
+            let columns = order + part.domain.columns();
+            return Some(Followers { order, way: Way::Permuted { to, region }, columns });
+        }
         let points: Vec<Affine> = (0..order).map(|dim| Affine::variable(order + dim)).collect();
         let (mut piece, target) = part.pulled(&Piece::universe(order, order), &points)?;
         for (dim, form) in target.iter().enumerate() {
@@ -71,36 +88,45 @@ impl Followers {
         for level in &loops {
             spare = spare.max(2 * order + level.quotients.len());
         }
-        Some(Followers { order, condition, loops, columns: spare.max(2 * order) })
+        Some(Followers { order, way: Way::Loops { condition, loops }, columns: spare.max(2 * order) })
     }
 
     /// Calls a function with each follower of the point in the first columns, until it returns false. Returns whether it never did.
     pub fn each(&self, columns: &mut [i64], each: &mut dyn FnMut(&[i64]) -> bool) -> bool {
-        if !self.holds(columns) {
-            return true;
+        match &self.way {
+            Way::Permuted { to, region } => {
+                !self.is_permuted(to, region.as_ref(), columns) || each(&columns[self.order..2 * self.order])
+            }
+            Way::Loops { condition, loops } => {
+                !holds(condition.as_ref(), columns) || self.visit(loops, 0, columns, each)
+            }
         }
-        self.visit(0, columns, each)
     }
 
     /// How many followers the point in the first columns has. It may stop at `limit`.
     pub fn count(&self, columns: &mut [i64], limit: u64) -> u64 {
-        if !self.holds(columns) {
-            return 0;
+        match &self.way {
+            Way::Permuted { to, region } => u64::from(self.is_permuted(to, region.as_ref(), columns)),
+            Way::Loops { condition, .. } if !holds(condition.as_ref(), columns) => 0,
+            Way::Loops { loops, .. } => self.counted(loops, 0, columns, limit),
         }
-        self.counted(0, columns, limit)
     }
 
-    fn holds(&self, columns: &mut [i64]) -> bool {
-        self.condition.as_ref().is_some_and(|condition| condition.contains(columns))
+    /// Sets the columns of the one follower that there may be. True if there is.
+    fn is_permuted(&self, to: &[usize], region: Option<&Region>, columns: &mut [i64]) -> bool {
+        for (dim, &other) in to.iter().enumerate() {
+            columns[self.order + other] = columns[dim];
+        }
+        region.is_some_and(|region| region.contains(&mut columns[self.order..]))
     }
 
-    fn visit(&self, dim: usize, columns: &mut [i64], each: &mut dyn FnMut(&[i64]) -> bool) -> bool {
-        let Some(level) = self.loops.get(dim) else { return each(&columns[self.order..2 * self.order]) };
+    fn visit(&self, loops: &[Loop], dim: usize, columns: &mut [i64], each: &mut dyn FnMut(&[i64]) -> bool) -> bool {
+        let Some(level) = loops.get(dim) else { return each(&columns[self.order..2 * self.order]) };
         let Span { first, last, step } = level.span(self.order + dim, columns);
         let mut at = first;
         while at <= last {
             columns[self.order + dim] = at;
-            if level.admits(self.order + dim, columns) && !self.visit(dim + 1, columns, each) {
+            if level.admits(self.order + dim, columns) && !self.visit(loops, dim + 1, columns, each) {
                 return false;
             }
             let Some(next) = at.checked_add(step) else { break };
@@ -109,10 +135,10 @@ impl Followers {
         true
     }
 
-    fn counted(&self, dim: usize, columns: &mut [i64], limit: u64) -> u64 {
-        let Some(level) = self.loops.get(dim) else { return 1 };
+    fn counted(&self, loops: &[Loop], dim: usize, columns: &mut [i64], limit: u64) -> u64 {
+        let Some(level) = loops.get(dim) else { return 1 };
         let Span { first, last, step } = level.span(self.order + dim, columns);
-        if dim + 1 == self.loops.len() && level.is_whole() {
+        if dim + 1 == loops.len() && level.is_whole() {
             // Both lie in the tensor's sizes.
             return if first > last { 0 } else { ((last - first) / step) as u64 + 1 };
         }
@@ -120,13 +146,32 @@ impl Followers {
         while at <= last && count < limit {
             columns[self.order + dim] = at;
             if level.admits(self.order + dim, columns) {
-                count = count.saturating_add(self.counted(dim + 1, columns, limit - count));
+                count = count.saturating_add(self.counted(loops, dim + 1, columns, limit - count));
             }
             let Some(next) = at.checked_add(step) else { break };
             at = next;
         }
         count
     }
+}
+
+fn holds(condition: Option<&Region>, columns: &mut [i64]) -> bool {
+    condition.is_some_and(|condition| condition.contains(columns))
+}
+
+/// The dimension of the point that each of the target is the coordinate of, if it permutes coordinates.
+fn permutation(target: &[Affine]) -> Option<Vec<usize>> {
+    let mut to = Vec::new();
+    for form in target {
+        let mut terms = form.terms();
+        let (dim, factor) = terms.next()?;
+        let is_plain = terms.next().is_none() && factor == 1 && form.offset() == 0;
+        if !is_plain || dim >= target.len() || to.contains(&dim) {
+            return None;
+        }
+        to.push(dim);
+    }
+    Some(to)
 }
 
 impl Loop {

@@ -4,6 +4,8 @@
 //! with the closed maps of `S`, an element that `T` sends to another one goes to the same unique element as that other one, by
 //! the coefficient of `T` times its own; and it is 0 by `S` where that one is.
 //!
+//! Of a symmetric structure, the exchanges of neighboring dimensions are asked for; all others follow from them.
+//!
 //! ```text
 //! circulant implies toeplitz       [i, j] and [0, j - i], j >= i > 0, both go to [0, j - i], times 1
 //! ```
@@ -16,9 +18,13 @@ use lacunar_sets::{Affine, Answer, Map, MapPiece, Piece, Set, Space};
 /// A structure at given sizes.
 pub(super) struct AtSizes {
     support: Set,
-    closed: Map,
-    redundancy: Map,
+    /// `None` of a map of too many pieces.
+    closed: Option<Map>,
+    relations: Vec<Map>,
 }
+
+/// Maps of more pieces are not compared with others.
+const MOST_PARTS: usize = 120;
 
 impl AtSizes {
     /// The structure where its parameters have these values. `None` if numbers do not fit.
@@ -26,18 +32,19 @@ impl AtSizes {
         let space = Space::new(Vec::<String>::new(), structure.space().dims.clone());
         let constants = params.iter().map(|&number| Affine::constant(number));
         let columns: Vec<Affine> = constants.chain((0..structure.order()).map(Affine::variable)).collect();
-        let unique = structure.unique().preimage(space.clone(), &columns)?;
-        let onto = Piece::universe(0, structure.order());
-        let mut redundancy = Map::empty(space.clone(), space.dims.clone());
-        for piece in structure.redundancy().pieces() {
-            let (domain, target) = piece.pulled(&onto, &columns)?;
-            redundancy.add_apart(MapPiece { domain, target, coefficient: piece.coefficient })?;
-        }
-        let mut closed = Map::identity(&unique)?;
-        for piece in redundancy.pieces() {
-            closed.add_apart(piece.clone())?;
-        }
-        Some(AtSizes { support: unique.union(&redundancy.domain())?, closed, redundancy })
+        let placed = |map: &Map| -> Option<Map> {
+            let mut found = Map::empty(space.clone(), space.dims.clone());
+            let onto = Piece::universe(0, structure.order());
+            for piece in map.pieces() {
+                let (domain, target) = piece.pulled(&onto, &columns)?;
+                found.add_apart(MapPiece { domain, target, coefficient: piece.coefficient })?;
+            }
+            Some(found)
+        };
+        let closed = if structure.parts() > MOST_PARTS { None } else { Some(placed(&structure.closed()?)?) };
+        let relations = structure.relations()?.iter().map(placed).collect::<Option<_>>()?;
+        let support = structure.support()?.preimage(space.clone(), &columns)?;
+        Some(AtSizes { support, closed, relations })
     }
 
     /// Whether every tensor with this structure has the other one too.
@@ -46,11 +53,13 @@ impl AtSizes {
         if !inside.is_yes() {
             return inside;
         }
-        let own = self.closed.restricted(&other.redundancy.domain());
-        match (other.redundancy.then(&self.closed), own) {
-            (Some(through), Some(own)) => through.equals(&own),
-            _ => Answer::Unknown,
-        }
+        let Some(closed) = &self.closed else { return Answer::Unknown };
+        Answer::all(other.relations.iter().map(|relation| {
+            match (relation.then(closed), closed.restricted(&relation.domain())) {
+                (Some(through), Some(own)) => through.equals(&own),
+                _ => Answer::Unknown,
+            }
+        }))
     }
 }
 

@@ -9,6 +9,7 @@
 //! ```
 
 use lacunar_formats::Structure;
+use lacunar_formats::structure::order_of;
 use lacunar_sets::{Affine, Coefficient, MapPiece, Piece};
 
 use super::error::StructureError;
@@ -152,6 +153,12 @@ impl Region {
         Some(Left::Region(region))
     }
 
+    /// All points, in the space of a piece.
+    fn everywhere(piece: &Piece) -> Region {
+        let none = || Forms::over(piece.columns());
+        Region { quotients: Quotients::from(piece.outer(), piece.columns()), zero: none(), positive: none() }
+    }
+
     /// True if a point is in it. Behind the point's coordinates there is room for the quotients, which are set.
     #[inline(always)]
     pub fn contains(&self, columns: &mut [i64]) -> bool {
@@ -203,6 +210,8 @@ pub(super) struct Points {
     pub parts: Vec<Part>,
     /// How many columns a point and quotients take.
     pub columns: usize,
+    /// Parts are found by sorting coordinates.
+    is_symmetric: bool,
 }
 
 impl Points {
@@ -223,7 +232,8 @@ impl Points {
 
     fn compiled(structure: &Structure, columns: &[Affine], ranges: Vec<Range>) -> Option<Points> {
         let onto = Piece::universe(0, ranges.len());
-        let mut points = Points { columns: ranges.len(), ranges, unique: Vec::new(), parts: Vec::new() };
+        let is_symmetric = structure.is_symmetric();
+        let mut points = Points { columns: ranges.len(), ranges, unique: Vec::new(), parts: Vec::new(), is_symmetric };
         for piece in structure.unique().pieces() {
             let Some(piece) = piece.pulled(&onto, columns)?.tidied() else { continue };
             if let Left::Region(region) = Region::of(&piece, &mut points.ranges.clone())? {
@@ -233,9 +243,17 @@ impl Points {
         }
         for piece in structure.redundancy().pieces() {
             let (domain, target) = piece.pulled(&onto, columns)?;
-            let Some(domain) = domain.tidied() else { continue };
             let mut ranges = points.ranges.clone();
-            let Left::Region(region) = Region::of(&domain, &mut ranges)? else { continue };
+            let tidied = domain.tidied();
+            let (domain, region) = if is_symmetric {
+                // The order of coordinates tells the number of the part, so that none is left out.
+                let region = Region::everywhere(&domain);
+                (tidied.unwrap_or(domain), region)
+            } else {
+                let Some(domain) = tidied else { continue };
+                let Left::Region(region) = Region::of(&domain, &mut ranges)? else { continue };
+                (domain, region)
+            };
             let mut forms = Forms::over(domain.columns());
             for form in &target {
                 forms.push(form, &ranges)?;
@@ -250,6 +268,9 @@ impl Points {
     /// What the element is whose coordinates are the first columns. The others are set.
     #[inline]
     pub fn place(&self, columns: &mut [i64]) -> Place {
+        if self.is_symmetric {
+            return order_of(&columns[..self.ranges.len()]).checked_sub(1).map_or(Place::Unique, Place::Redundant);
+        }
         if self.unique.iter().any(|region| region.contains(columns)) {
             return Place::Unique;
         }

@@ -43,6 +43,8 @@ pub(super) struct Known {
     pub(super) streams: bool,
     /// True if the loop says of how many iterations its vectors are to be: few are to be expected.
     pub(super) is_short: bool,
+    /// True if rows of any lengths are stored, by vectors of half of a line.
+    pub(super) in_halves: bool,
 }
 
 impl Known {
@@ -65,6 +67,7 @@ impl Known {
             aligned: None,
             streams: false,
             is_short: false,
+            in_halves: false,
         };
         known.inner[counter.index()] = true;
         known.admits(function, body).then_some(known)

@@ -36,10 +36,14 @@ pub(super) fn enter(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(Interval, Sco
 
 /// The loop over an interval of coordinates.
 pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Result<(), Diagnostic> {
-    if region::computed::is_single(l.var, l.scope) {
+    if let Some(is_there) = region::computed::single(l.var, l.scope) {
         let (only, end) = interval;
+        let scope = l.scope.with(Fact::Value(l.var, only));
+        if is_there {
+            return cases(cx, l, Point::ALL, &[], &scope);
+        }
         let some = cx.b.compare(CompareOp::Lt, only, end);
-        return cx.when(some, |cx| cases(cx, l, Point::ALL, &[], &l.scope.with(Fact::Value(l.var, only))));
+        return cx.when(some, |cx| cases(cx, l, Point::ALL, &[], &scope));
     }
     let kind = l.kind(cx);
     if let Some((result, number)) = packed_run(cx, l, interval) {

@@ -41,7 +41,11 @@ impl Restriction for Computed {
             return Ok(());
         }
         let whole = (cx.b.int(0), cx.size(var));
-        let within = scope.region(var).unwrap_or(whole);
+        let mut within = scope.region(var).unwrap_or(whole);
+        let ahead = ahead(cx, var, within, scope);
+        if let Some((region, _)) = &ahead {
+            within = *region;
+        }
         let is_packed = cx.kernel.followers.as_ref().is_some_and(|followers| followers.is_packed);
         let is_run = is_packed && scope.region(var).is_none();
         if let Some(((low, high), held)) = interval(cx, var, within, scope)? {
@@ -51,12 +55,20 @@ impl Restriction for Computed {
             let conditions = cx.kernel.followers.as_ref().map(|followers| &followers.computed);
             let is_equation = |number: &usize| conditions.is_some_and(|all| all[*number].is_equation);
             if held.iter().any(is_equation) {
-                scope.know(Fact::Single(var));
+                let one = cx.b.int(1);
+                let is_there = cx.b.add(low, one) == high;
+                scope.know(Fact::Single { var, is_there });
             } else if is_run {
                 scope.know(Fact::Run(var, region));
             }
             held.into_iter().for_each(|number| scope.know(Fact::Computed(number)));
+        } else if ahead.is_some() {
+            let name = cx.var_name(var);
+            let region =
+                (cx.b.define(&format!("{name}_low"), within.0), cx.b.define(&format!("{name}_high"), within.1));
+            scope.know(Fact::Region(var, region));
         }
+        ahead.into_iter().flat_map(|(_, solvable)| solvable).for_each(|number| scope.know(Fact::Solvable(number)));
         Ok(())
     }
 
@@ -81,9 +93,12 @@ fn is_in_order(kernel: &Kernel, lattice: &Lattice) -> bool {
     lattice.iterators.iter().filter(|it| it.mode == Mode::Coiterate).all(in_order)
 }
 
-/// True if an equation leaves one value of a variable at most.
-pub(in crate::lower) fn is_single(var: VarId, scope: &Scope) -> bool {
-    scope.facts().any(|fact| matches!(fact, Fact::Single(own) if *own == var))
+/// True if an equation leaves one value of a variable at most; the answer is whether it leaves one for certain.
+pub(in crate::lower) fn single(var: VarId, scope: &Scope) -> Option<bool> {
+    scope.facts().find_map(|fact| match fact {
+        Fact::Single { var: own, is_there } if *own == var => Some(*is_there),
+        _ => None,
+    })
 }
 
 /// The values of a variable that are the coordinates of a run of a packed result.
@@ -187,7 +202,70 @@ fn interval(
         values.push(if is_needed { Some(coordinate(cx, *other, scope)?) } else { None });
     }
     let sizes: Vec<ExprId> = result.vars.iter().map(|var| cx.size(*var)).collect();
+    let is_solvable = |number: &usize| scope.facts().any(|fact| matches!(fact, Fact::Solvable(own) if own == number));
+    if let ([number], [equation]) = (&held[..], &conditions[..])
+        && is_solvable(number)
+    {
+        let rest = sum(cx, equation, Some(own), (&values, &sizes));
+        let (zero, one) = (cx.b.int(0), cx.b.int(1));
+        let only = if equation.factors[own] > 0 { cx.b.sub(zero, rest) } else { rest };
+        return Ok(Some(((only, cx.b.add(only, one)), held)));
+    }
     Ok((!conditions.is_empty()).then(|| (narrowed(cx, &conditions, own, (&values, &sizes), within), held)))
+}
+
+/// The values of a variable, within others, for which equations leave values of variables that are bound later, and the numbers of these
+/// equations; `None` if there are none.
+///
+/// ```text
+/// i = j, j = k, and the loops are over i, j, k      i below the sizes of j and k: j and k have a value each
+/// ```
+fn ahead(
+    cx: &mut Lowerer<'_>,
+    var: VarId,
+    (mut low, mut high): Interval,
+    scope: &Scope,
+) -> Option<(Interval, Vec<usize>)> {
+    let (kernel, bound) = (cx.kernel, scope.bound());
+    let (followers, result) = kernel.followers.as_ref().zip(result_of(kernel))?;
+    let own = result.vars.iter().position(|other| *other == var)?;
+    let sizes: Vec<ExprId> = result.vars.iter().map(|var| cx.size(*var)).collect();
+    // Dimensions whose coordinates follow, each with what is added to that of the variable.
+    let (mut apart, mut used) = (vec![(own, 0_i64)], Vec::new());
+    let mut next = 0;
+    while let Some(&(from, by)) = apart.get(next) {
+        next += 1;
+        for (number, condition) in followers.computed.iter().enumerate().filter(|(_, condition)| condition.is_equation)
+        {
+            let behind = (0..result.vars.len()).find(|dim| *dim != from && condition.factors[*dim] != 0);
+            let Some((dim, beside)) = behind.and_then(|dim| Some((dim, Beside::of(condition, dim, &sizes)?))) else {
+                continue;
+            };
+            let is_later =
+                !kernel.provenance.is_known(result.vars[dim], &bound) && apart.iter().all(|(own, _)| *own != dim);
+            if beside.dim == from
+                && is_later
+                && let Some(by) = by.checked_add(beside.by).filter(|by| *by != i64::MIN)
+            {
+                apart.push((dim, by));
+                used.push(number);
+            }
+        }
+    }
+    for &(dim, by) in &apart[1..] {
+        if by < 0 {
+            let least = cx.b.int(-by);
+            low = cx.b.binary(BinaryOp::Max, low, least);
+        }
+        if sizes[dim] != sizes[own] || by > 0 {
+            let apart = cx.b.int(by);
+            let end = cx.b.sub(sizes[dim], apart);
+            high = cx.b.binary(BinaryOp::Min, high, end);
+        }
+    }
+    // A loop may not begin behind its end.
+    let low = if apart.iter().all(|(_, by)| *by == 0) { low } else { cx.b.binary(BinaryOp::Min, low, high) };
+    (!used.is_empty()).then_some(((low, high), used))
 }
 
 /// The values of a variable, within others, that conditions leave where other variables are known to be in a strip alone: those of all values in
@@ -242,22 +320,56 @@ pub(in crate::lower) fn narrowed(
     at: (&[Option<ExprId>], &[ExprId]),
     (mut low, mut high): Interval,
 ) -> Interval {
-    let (zero, one) = (cx.b.int(0), cx.b.int(1));
+    let (zero, one, size) = (cx.b.int(0), cx.b.int(1), at.1[own]);
+    // Ends that are told by another coordinate, as far as they are.
+    let (mut least_known, mut end_known) = (None, None);
     for condition in conditions {
         let rest = sum(cx, condition, Some(own), at);
+        let beside = Beside::of(condition, own, at.1);
         let is_least = condition.factors[own] > 0;
         if is_least || condition.is_equation {
             let least = if is_least { cx.b.sub(zero, rest) } else { rest };
-            low = cx.b.binary(BinaryOp::Max, low, least);
+            let is_positive = low == zero && beside.is_some_and(|beside| beside.by >= 0);
+            least_known = beside.filter(|_| is_positive);
+            low = if is_positive { least } else { cx.b.binary(BinaryOp::Max, low, least) };
         }
         if !is_least || condition.is_equation {
             let most = if is_least { cx.b.sub(zero, rest) } else { rest };
             let behind = cx.b.add(most, one);
-            high = cx.b.binary(BinaryOp::Min, high, behind);
+            let is_inside = high == size && beside.is_some_and(|beside| beside.by <= 0 && beside.is_as_large);
+            end_known = beside.filter(|_| is_inside);
+            high = if is_inside { behind } else { cx.b.binary(BinaryOp::Min, high, behind) };
         }
     }
+    let is_ascending = match (least_known, end_known) {
+        (Some(least), Some(end)) => least.dim == end.dim && least.by <= end.by + 1,
+        (Some(least), None) => high == size && least.is_as_large && least.by <= 1,
+        (None, Some(end)) => low == zero && end.by >= -1,
+        (None, None) => false,
+    };
     // There may be none, and a loop may not begin behind its end where others ask how many there are.
-    (cx.b.binary(BinaryOp::Min, low, high), high)
+    (if is_ascending { low } else { cx.b.binary(BinaryOp::Min, low, high) }, high)
+}
+
+/// The value that a condition compares a coordinate with, where that is another coordinate and a number. The other lies in its dimension.
+#[derive(Clone, Copy)]
+struct Beside {
+    dim: usize,
+    by: i64,
+    /// The two dimensions have the same size.
+    is_as_large: bool,
+}
+
+impl Beside {
+    fn of(condition: &Condition, own: usize, sizes: &[ExprId]) -> Option<Beside> {
+        let mut others = (0..condition.factors.len()).filter(|dim| *dim != own && condition.factors[*dim] != 0);
+        let (dim, sign) = (others.next()?, condition.factors[own]);
+        let is_plain = others.next().is_none()
+            && condition.factors[dim] == -sign
+            && condition.sizes.iter().all(|factor| *factor == 0);
+        let by = condition.constant.checked_mul(-sign)?;
+        is_plain.then(|| Beside { dim, by, is_as_large: sizes[dim] == sizes[own] })
+    }
 }
 
 /// The sum of a condition, perhaps without one coordinate, of coordinates and sizes by dimension.

@@ -28,6 +28,7 @@ use lacunar_notation::{AssignOp, Assignment, Expr, IndexVar, Structure, Tensor, 
 use lacunar_sets::{Affine, Piece, Space};
 
 pub use closed::Closed;
+pub(super) use symmetry::is_symmetric;
 
 /// A way to know the structure of some expressions.
 pub struct Rule {

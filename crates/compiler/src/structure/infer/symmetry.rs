@@ -2,7 +2,8 @@
 //!
 //! Terms and factors are compared without their order, as addition and multiplication are commutative. Where no operand has
 //! redundancy of its own, the value follows from that at the exchanged coordinates; where an exchange changes the sign, it is 0 between
-//! equal coordinates.
+//! equal coordinates. A result that is declared symmetric is so if it does not change by the exchange of any two neighboring variables, which
+//! says it without the pieces of its map ([`is_symmetric`]).
 //!
 //! ```text
 //! A(i,j) + A(j,i)                symmetric, for any square A
@@ -11,9 +12,10 @@
 //! A(i,j) * A(j,i)                symmetric
 //! ```
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use lacunar_notation::{BinaryFn, Expr, ExprKind, UnaryFn, VarId};
+use lacunar_notation::{AssignOp, Assignment, BinaryFn, Expr, ExprKind, Structure, TensorId, UnaryFn, VarId};
 use lacunar_sets::{Affine, Coefficient, Map, MapPiece, Set};
 
 use super::Context;
@@ -34,7 +36,7 @@ pub(super) fn symmetry(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
     for (place, &first) in base.vars.iter().enumerate() {
         for &second in &base.vars[place + 1..] {
             if context.size(first) == context.size(second)
-                && let Some(coefficient) = exchanged(expr, first, second)
+                && let Some(coefficient) = exchanged(expr, context.structures, first, second)
             {
                 return sorted(context, base, first, second, coefficient);
             }
@@ -71,86 +73,113 @@ fn sorted(
     Closed::new(base.vars, support, map.restricted(&within)?)
 }
 
+/// True if what a statement sets has a declared structure in which all coordinates can be exchanged, by the structures of operands.
+pub(in crate::structure) fn is_symmetric(
+    statement: &Assignment,
+    declared: &Structure,
+    structures: &BTreeMap<TensorId, Structure>,
+) -> bool {
+    let vars = &statement.lhs.vars;
+    let is_once = (1..vars.len()).all(|place| !vars[..place].contains(&vars[place]));
+    let is_exchanged =
+        |pair: &[VarId]| exchanged(&statement.rhs, structures, pair[0], pair[1]).is_some_and(Coefficient::is_one);
+    declared.is_symmetric() && statement.op == AssignOp::Set && is_once && vars.windows(2).all(is_exchanged)
+}
+
 /// What an expression is multiplied by when two variables are exchanged, if that is all that happens.
-fn exchanged(expr: &Expr, first: VarId, second: VarId) -> Option<Coefficient> {
-    let plain = key(expr, &|var| var, false, false);
+fn exchanged(
+    expr: &Expr,
+    structures: &BTreeMap<TensorId, Structure>,
+    first: VarId,
+    second: VarId,
+) -> Option<Coefficient> {
+    let plain = Keys { structures, rename: &|var| var }.key(expr, false, false);
     let swap = |var: VarId| match var {
         var if var == first => second,
         var if var == second => first,
         var => var,
     };
+    let swapped = Keys { structures, rename: &swap };
     let candidates = [(false, false), (true, false), (false, true), (true, true)];
-    let found = candidates.into_iter().find(|&(negative, conjugate)| key(expr, &swap, negative, conjugate) == plain)?;
-    Coefficient::new(if found.0 { -1 } else { 1 }, 1, found.1)
+    let is_same = |&(negative, conjugate): &(bool, bool)| swapped.key(expr, negative, conjugate) == plain;
+    let (negative, conjugate) = candidates.into_iter().find(is_same)?;
+    Coefficient::new(if negative { -1 } else { 1 }, 1, conjugate)
 }
 
-/// An expression with renamed variables, perhaps negated and conjugated, as a text that does not depend on the order of terms and factors.
-fn key(expr: &Expr, rename: &impl Fn(VarId) -> VarId, negative: bool, conjugate: bool) -> String {
-    let mut terms = Vec::new();
-    add_terms(expr, rename, negative, conjugate, &mut terms);
-    terms.sort();
-    terms.join(" ")
+/// Expressions as texts.
+struct Keys<'a> {
+    /// Indices of symmetric tensors have no order.
+    structures: &'a BTreeMap<TensorId, Structure>,
+    rename: &'a dyn Fn(VarId) -> VarId,
 }
 
-/// Adds the terms of a sum, each with its sign.
-fn add_terms(expr: &Expr, rename: &impl Fn(VarId) -> VarId, negative: bool, conjugate: bool, terms: &mut Vec<String>) {
-    match &expr.kind {
-        ExprKind::Binary(function @ (BinaryFn::Add | BinaryFn::Sub), a, b) => {
-            add_terms(a, rename, negative, conjugate, terms);
-            add_terms(b, rename, negative ^ (*function == BinaryFn::Sub), conjugate, terms);
-        }
-        ExprKind::Unary(UnaryFn::Neg, inner) => add_terms(inner, rename, !negative, conjugate, terms),
-        ExprKind::Unary(UnaryFn::Conj, inner) => add_terms(inner, rename, negative, !conjugate, terms),
-        _ => {
-            let mut factors = Vec::new();
-            let mut sign = negative;
-            add_factors(expr, rename, &mut sign, conjugate, &mut factors);
-            factors.sort();
-            terms.push(format!("{}{}", if sign { "-" } else { "+" }, factors.join("*")));
+impl Keys<'_> {
+    /// An expression with renamed variables, perhaps negated and conjugated, as a text that does not depend on the order of terms and factors.
+    fn key(&self, expr: &Expr, negative: bool, conjugate: bool) -> String {
+        let mut terms = Vec::new();
+        self.add_terms(expr, negative, conjugate, &mut terms);
+        terms.sort();
+        terms.join(" ")
+    }
+
+    /// Adds the terms of a sum, each with its sign.
+    fn add_terms(&self, expr: &Expr, negative: bool, conjugate: bool, terms: &mut Vec<String>) {
+        match &expr.kind {
+            ExprKind::Binary(function @ (BinaryFn::Add | BinaryFn::Sub), a, b) => {
+                self.add_terms(a, negative, conjugate, terms);
+                self.add_terms(b, negative ^ (*function == BinaryFn::Sub), conjugate, terms);
+            }
+            ExprKind::Unary(UnaryFn::Neg, inner) => self.add_terms(inner, !negative, conjugate, terms),
+            ExprKind::Unary(UnaryFn::Conj, inner) => self.add_terms(inner, negative, !conjugate, terms),
+            _ => {
+                let mut factors = Vec::new();
+                let mut sign = negative;
+                self.add_factors(expr, &mut sign, conjugate, &mut factors);
+                factors.sort();
+                terms.push(format!("{}{}", if sign { "-" } else { "+" }, factors.join("*")));
+            }
         }
     }
-}
 
-/// Adds the factors of a product, of which signs are taken out.
-fn add_factors(
-    expr: &Expr,
-    rename: &impl Fn(VarId) -> VarId,
-    negative: &mut bool,
-    conjugate: bool,
-    factors: &mut Vec<String>,
-) {
-    match &expr.kind {
-        ExprKind::Binary(BinaryFn::Mul, a, b) => {
-            add_factors(a, rename, negative, conjugate, factors);
-            add_factors(b, rename, negative, conjugate, factors);
-        }
-        ExprKind::Unary(UnaryFn::Neg, inner) => {
-            *negative = !*negative;
-            add_factors(inner, rename, negative, conjugate, factors);
-        }
-        ExprKind::Unary(UnaryFn::Conj, inner) => add_factors(inner, rename, negative, !conjugate, factors),
-        ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, ..) => {
-            factors.push(format!("({})", key(expr, rename, false, conjugate)));
-        }
-        ExprKind::Access(access) => {
-            let mark = if conjugate && expr.dtype.is_complex() { "'" } else { "" };
-            let vars: Vec<String> = access.vars.iter().map(|var| rename(*var).index().to_string()).collect();
-            factors.push(format!("t{}{mark}[{}]", access.tensor.index(), vars.join(",")));
-        }
-        kind => {
-            let mut text = String::from(if conjugate && expr.dtype.is_complex() { "conj " } else { "" });
-            let named = match kind {
-                ExprKind::Literal(literal) => write!(text, "{literal:?}"),
-                ExprKind::Unary(function, _) => write!(text, "{function:?}"),
-                ExprKind::Binary(function, ..) => write!(text, "{function:?}"),
-                ExprKind::Apply(operator, _) => write!(text, "{operator:?}"),
-                ExprKind::Reduce(monoid, vars, _) => write!(text, "{monoid:?} {vars:?}"),
-                ExprKind::Cast(_) => write!(text, "cast {:?}", expr.dtype),
-                ExprKind::Select(_) | ExprKind::Access(_) => write!(text, "select"),
-            };
-            debug_assert!(named.is_ok(), "texts grow");
-            let operands: Vec<String> = expr.children().iter().map(|child| key(child, rename, false, false)).collect();
-            factors.push(format!("{text}<{}>", operands.join(";")));
+    /// Adds the factors of a product, of which signs are taken out.
+    fn add_factors(&self, expr: &Expr, negative: &mut bool, conjugate: bool, factors: &mut Vec<String>) {
+        match &expr.kind {
+            ExprKind::Binary(BinaryFn::Mul, a, b) => {
+                self.add_factors(a, negative, conjugate, factors);
+                self.add_factors(b, negative, conjugate, factors);
+            }
+            ExprKind::Unary(UnaryFn::Neg, inner) => {
+                *negative = !*negative;
+                self.add_factors(inner, negative, conjugate, factors);
+            }
+            ExprKind::Unary(UnaryFn::Conj, inner) => self.add_factors(inner, negative, !conjugate, factors),
+            ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, ..) => {
+                factors.push(format!("({})", self.key(expr, false, conjugate)));
+            }
+            ExprKind::Access(access) => {
+                let mark = if conjugate && expr.dtype.is_complex() { "'" } else { "" };
+                let mut vars: Vec<usize> = access.vars.iter().map(|var| (self.rename)(*var).index()).collect();
+                if self.structures.get(&access.tensor).is_some_and(Structure::is_symmetric) {
+                    vars.sort_unstable();
+                }
+                let vars: Vec<String> = vars.iter().map(usize::to_string).collect();
+                factors.push(format!("t{}{mark}[{}]", access.tensor.index(), vars.join(",")));
+            }
+            kind => {
+                let mut text = String::from(if conjugate && expr.dtype.is_complex() { "conj " } else { "" });
+                let named = match kind {
+                    ExprKind::Literal(literal) => write!(text, "{literal:?}"),
+                    ExprKind::Unary(function, _) => write!(text, "{function:?}"),
+                    ExprKind::Binary(function, ..) => write!(text, "{function:?}"),
+                    ExprKind::Apply(operator, _) => write!(text, "{operator:?}"),
+                    ExprKind::Reduce(monoid, vars, _) => write!(text, "{monoid:?} {vars:?}"),
+                    ExprKind::Cast(_) => write!(text, "cast {:?}", expr.dtype),
+                    ExprKind::Select(_) | ExprKind::Access(_) => write!(text, "select"),
+                };
+                debug_assert!(named.is_ok(), "texts grow");
+                let operands: Vec<String> = expr.children().iter().map(|child| self.key(child, false, false)).collect();
+                factors.push(format!("{text}<{}>", operands.join(";")));
+            }
         }
     }
 }

@@ -72,8 +72,7 @@ fn fitting(tensor: &Tensor, structure: Structure) -> Result<Structure, Structure
         let what = format!("elements that are not stored are {}, but structures leave out zeros", tensor.fill());
         return Err(StructureMistake::Elements { span, tensor: name, what });
     }
-    let coefficients = structure.redundancy().pieces().iter().map(|piece| piece.coefficient);
-    if let Some(what) = coefficients.into_iter().find_map(|coefficient| unfit(coefficient, tensor.dtype)) {
+    if let Some(what) = structure.coefficients().into_iter().find_map(|coefficient| unfit(coefficient, tensor.dtype)) {
         return Err(StructureMistake::Elements { span, tensor: name, what });
     }
     if let Some(dims) = tensor.dims.iter().copied().collect::<Option<Vec<u64>>>()
