@@ -86,7 +86,7 @@ pub(super) fn schedule(
     Some(Schedule { commands: first.chain(others).collect() })
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
     /// The same with the sums just outside of the last variable, if all operands stay in the cache: tiles of registers read them several times,
     /// but the result once, to which loops in the given order add every product.
     fn sums_inside(&self, memory: Memory) -> Option<Rows<'a>> {
