@@ -52,12 +52,13 @@ pub(super) enum Fact {
     Region(VarId, Interval),
     /// The values of a variable that are the coordinates of a run of a packed result.
     Run(VarId, Interval),
-    /// An equation leaves one value of a variable at most; it may be known that there is one.
-    Single { var: VarId, is_there: bool },
+    /// An equation leaves one value of a variable at most; `there` is the region that has one for certain, if that is known.
+    Single { var: VarId, there: Option<Interval> },
     /// The condition of this number, of the elements of the result that are computed, holds here.
     Computed(usize),
-    /// The equation of this number, of the elements of the result that are computed, leaves a value of the variable that is bound last.
-    Solvable(usize),
+    /// An equation, of the elements of the result that are computed, has a solution in the variable that is bound last, where the equation `by`
+    /// holds, if there is one.
+    Solvable { equation: usize, by: Option<usize> },
     /// The positions that an iterator is confined to.
     Window(AccessKey, usize, Interval),
     /// The loop over a variable stands for those over what derives from it.

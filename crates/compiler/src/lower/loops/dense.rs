@@ -36,7 +36,7 @@ pub(super) fn enter(cx: &mut Lowerer<'_>, l: &Loop<'_>) -> Result<(Interval, Sco
 
 /// The loop over an interval of coordinates.
 pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Result<(), Diagnostic> {
-    if let Some(is_there) = region::computed::single(l.var, l.scope) {
+    if let Some(is_there) = region::computed::single(l.var, interval, l.scope) {
         let (only, end) = interval;
         let scope = l.scope.with(Fact::Value(l.var, only));
         if is_there {

@@ -56,8 +56,8 @@ impl Restriction for Computed {
             let is_equation = |number: &usize| conditions.is_some_and(|all| all[*number].is_equation);
             if held.iter().any(is_equation) {
                 let one = cx.b.int(1);
-                let is_there = cx.b.add(low, one) == high;
-                scope.know(Fact::Single { var, is_there });
+                let there = (cx.b.add(low, one) == high).then_some(region);
+                scope.know(Fact::Single { var, there });
             } else if is_run {
                 scope.know(Fact::Run(var, region));
             }
@@ -68,7 +68,7 @@ impl Restriction for Computed {
                 (cx.b.define(&format!("{name}_low"), within.0), cx.b.define(&format!("{name}_high"), within.1));
             scope.know(Fact::Region(var, region));
         }
-        ahead.into_iter().flat_map(|(_, solvable)| solvable).for_each(|number| scope.know(Fact::Solvable(number)));
+        ahead.into_iter().flat_map(|(_, solvable)| solvable).for_each(|fact| scope.know(fact));
         Ok(())
     }
 
@@ -93,10 +93,10 @@ fn is_in_order(kernel: &Kernel, lattice: &Lattice) -> bool {
     lattice.iterators.iter().filter(|it| it.mode == Mode::Coiterate).all(in_order)
 }
 
-/// True if an equation leaves one value of a variable at most; the answer is whether it leaves one for certain.
-pub(in crate::lower) fn single(var: VarId, scope: &Scope) -> Option<bool> {
+/// True if an equation leaves one value of a variable at most; the answer is whether an interval has one for certain.
+pub(in crate::lower) fn single(var: VarId, interval: Interval, scope: &Scope) -> Option<bool> {
     scope.facts().find_map(|fact| match fact {
-        Fact::Single { var: own, is_there } if *own == var => Some(*is_there),
+        Fact::Single { var: own, there } if *own == var => Some(*there == Some(interval)),
         _ => None,
     })
 }
@@ -202,9 +202,9 @@ fn interval(
         values.push(if is_needed { Some(coordinate(cx, *other, scope)?) } else { None });
     }
     let sizes: Vec<ExprId> = result.vars.iter().map(|var| cx.size(*var)).collect();
-    let is_solvable = |number: &usize| scope.facts().any(|fact| matches!(fact, Fact::Solvable(own) if own == number));
     if let ([number], [equation]) = (&held[..], &conditions[..])
-        && is_solvable(number)
+        && scope.region(var).is_none()
+        && is_solvable(*number, scope)
     {
         let rest = sum(cx, equation, Some(own), (&values, &sizes));
         let (zero, one) = (cx.b.int(0), cx.b.int(1));
@@ -214,8 +214,18 @@ fn interval(
     Ok((!conditions.is_empty()).then(|| (narrowed(cx, &conditions, own, (&values, &sizes), within), held)))
 }
 
-/// The values of a variable, within others, for which equations leave values of variables that are bound later, and the numbers of these
-/// equations; `None` if there are none.
+/// True if it is known that an equation leaves a value of the variable that is bound last.
+fn is_solvable(number: usize, scope: &Scope) -> bool {
+    let holds = |number: usize| scope.facts().any(|fact| matches!(fact, Fact::Computed(own) if *own == number));
+    let tells = |fact: &Fact| match *fact {
+        Fact::Solvable { equation, by } => equation == number && by.is_none_or(holds),
+        _ => false,
+    };
+    scope.facts().any(tells)
+}
+
+/// The values of a variable, within others, for which equations leave values of variables that are bound later, and what is known of these
+/// equations then; `None` if there are none.
 ///
 /// ```text
 /// i = j, j = k, and the loops are over i, j, k      i below the sizes of j and k: j and k have a value each
@@ -225,34 +235,35 @@ fn ahead(
     var: VarId,
     (mut low, mut high): Interval,
     scope: &Scope,
-) -> Option<(Interval, Vec<usize>)> {
+) -> Option<(Interval, Vec<Fact>)> {
     let (kernel, bound) = (cx.kernel, scope.bound());
     let (followers, result) = kernel.followers.as_ref().zip(result_of(kernel))?;
     let own = result.vars.iter().position(|other| *other == var)?;
     let sizes: Vec<ExprId> = result.vars.iter().map(|var| cx.size(*var)).collect();
-    // Dimensions whose coordinates follow, each with what is added to that of the variable.
-    let (mut apart, mut used) = (vec![(own, 0_i64)], Vec::new());
+    // Dimensions whose coordinates follow, each with what is added to that of the variable, and the equation that tells it.
+    let (mut apart, mut used) = (vec![(own, 0_i64, None)], Vec::new());
     let mut next = 0;
-    while let Some(&(from, by)) = apart.get(next) {
+    while let Some(&(from, by, told)) = apart.get(next) {
         next += 1;
-        for (number, condition) in followers.computed.iter().enumerate().filter(|(_, condition)| condition.is_equation)
+        for (equation, condition) in
+            followers.computed.iter().enumerate().filter(|(_, condition)| condition.is_equation)
         {
             let behind = (0..result.vars.len()).find(|dim| *dim != from && condition.factors[*dim] != 0);
             let Some((dim, beside)) = behind.and_then(|dim| Some((dim, Beside::of(condition, dim, &sizes)?))) else {
                 continue;
             };
             let is_later =
-                !kernel.provenance.is_known(result.vars[dim], &bound) && apart.iter().all(|(own, _)| *own != dim);
+                !kernel.provenance.is_known(result.vars[dim], &bound) && apart.iter().all(|(own, ..)| *own != dim);
             if beside.dim == from
                 && is_later
                 && let Some(by) = by.checked_add(beside.by).filter(|by| *by != i64::MIN)
             {
-                apart.push((dim, by));
-                used.push(number);
+                apart.push((dim, by, Some(equation)));
+                used.push(Fact::Solvable { equation, by: told });
             }
         }
     }
-    for &(dim, by) in &apart[1..] {
+    for &(dim, by, _) in &apart[1..] {
         if by < 0 {
             let least = cx.b.int(-by);
             low = cx.b.binary(BinaryOp::Max, low, least);
@@ -264,7 +275,7 @@ fn ahead(
         }
     }
     // A loop may not begin behind its end.
-    let low = if apart.iter().all(|(_, by)| *by == 0) { low } else { cx.b.binary(BinaryOp::Min, low, high) };
+    let low = if apart.iter().all(|(_, by, _)| *by == 0) { low } else { cx.b.binary(BinaryOp::Min, low, high) };
     (!used.is_empty()).then_some(((low, high), used))
 }
 
