@@ -3,7 +3,7 @@
 //! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6, now and then to 140 and seldom
 //! of 1000; all operators and functions, literals, conversions, explicit sums, repeated variables (`A(i,i)`), repeated and
 //! transposed operands, terms that lack variables of others, broadcasts, `+=`, and further statements that read results or
-//! repeat others. Each
+//! repeat others, and now and then 7 to 10 operands more. Each
 //! program has a habit: much of one thing, so that its combinations are met. Formats are those of [`crate::layouts`], some
 //! with index arrays of 64 bits; some are repeated ([`crate::rounds`]); fill values other than 0, and
 //! some inputs have a structure. Most programs get a schedule ([`crate::schedules`]); some are
@@ -15,6 +15,7 @@
 mod again;
 mod habit;
 mod itself;
+mod many;
 mod structures;
 
 use fastrand::Rng;
@@ -31,13 +32,14 @@ use crate::setup::Setup;
 use crate::sketch::{Form, Operand, Sketch, Statement, Through, Tree};
 use again::with_last_again;
 use habit::{Habit, sizes};
+use many::with_many_operands;
 use structures::with_structures;
 
 /// A random program: the first sketch of the seed's that checks, with its instance. `None` if none of many does.
 pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
     let mut rng = Rng::with_seed(seed);
     for _ in 0..200 {
-        let sketch = with_last_again(Generator::new(&mut rng, seed).sketch());
+        let sketch = with_many_operands(with_last_again(Generator::new(&mut rng, seed).sketch()));
         if sketch.tensors.iter().all(|tensor| is_countable(tensor) && is_small(tensor))
             && let Ok(instance) = sketch.instance()
             && (!is_far(&sketch.sizes) || (ends(&sketch) && !has_diagonals(&sketch)))
@@ -248,9 +250,11 @@ impl Generator<'_> {
         let alone = self.rng.percent(60) && size > 0;
         let name = format!("I{}", self.sketch.tensors.len());
         let dtype = self.pick(&[DType::I64, DType::I64, DType::I32, DType::U8, DType::U64, DType::I16]);
-        let (vars, filled) = (self.sketch.sizes.iter().position(|&size| size == values)?, self.filled);
+        let (var, filled) = (self.sketch.sizes.iter().position(|&size| size == values)?, self.filled);
         self.filled = false;
-        let place = self.tensor(name, &[vars], Some(dtype), true, true);
+        // A number is an element of no variable.
+        let vars = if self.rng.percent(15) { Vec::new() } else { vec![var] };
+        let place = self.tensor(name, &vars, Some(dtype), true, true);
         self.filled = filled;
         let index = &mut self.sketch.tensors[place];
         index.below = Some(if alone { size } else { size + 2 });
@@ -624,14 +628,15 @@ impl Generator<'_> {
         let indices = self.sketch.tensors[tensor].indices.clone();
         for (dimension, size) in dims.into_iter().enumerate() {
             let form = indices.get(dimension).copied().flatten();
-            let is_free = form.is_some();
-            let size = match form.and_then(|form| form.through) {
-                Some(Through::Tensor { place, .. }) => self.sketch.tensors[place].dims[0],
-                Some(Through::List(length)) => length,
-                None => size,
+            // The size of the variable, if that is told.
+            let size = match form.map(|form| form.through) {
+                Some(Some(Through::Tensor { place, .. })) => self.sketch.tensors[place].dims.first().copied(),
+                Some(Some(Through::List(length))) => Some(length),
+                Some(None) => None,
+                None => Some(size),
             };
-            let is_free = is_free && form.is_none_or(|form| form.through.is_none());
-            let fitting: Vec<usize> = (0..self.vars).filter(|&var| is_free || self.sketch.sizes[var] == size).collect();
+            let fitting: Vec<usize> =
+                (0..self.vars).filter(|&var| size.is_none_or(|size| self.sketch.sizes[var] == size)).collect();
             let fresh: Vec<usize> = fitting.iter().copied().filter(|var| !vars.contains(var)).collect();
             vars.push(if fresh.is_empty() { self.pick(&fitting) } else { self.pick(&fresh) });
         }

@@ -76,10 +76,10 @@ pub struct Form {
     pub border: Option<Rule>,
 }
 
-/// An element of order 1 in an index.
+/// An element of order 0 or 1 in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Through {
-    /// Of a tensor, by its place among the tensors. The element alone is the index, if it is `alone`.
+    /// Of a tensor, by its place among the tensors, or a number. The element alone is the index, if it is `alone`.
     Tensor {
         /// The place.
         place: usize,
@@ -211,7 +211,10 @@ fn access_text(tensors: &[Operand], tensor: usize, vars: &[usize]) -> String {
         Some(Form { factor, plus, constant, through, border }) => {
             let bordered = |sum: String| border.map_or(sum.clone(), |rule| format!("{}({sum})", rule.name()));
             let own = match through {
-                Some(Through::Tensor { place, .. }) => format!("{}({})", tensors[place].name, VARS[var]),
+                Some(Through::Tensor { place, .. }) => {
+                    let var = if tensors[place].dims.is_empty() { "" } else { VARS[var] };
+                    format!("{}({var})", tensors[place].name)
+                }
                 Some(Through::List(length)) => {
                     let numbers: Vec<String> = (0..length).rev().map(|number| number.to_string()).collect();
                     format!("{{{}}}({})", numbers.join(", "), VARS[var])

@@ -102,39 +102,49 @@ pub fn with_patterns_of_terms(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
 }
 
 /// A `bool` that is true if the value of an expression does not come from fill values of tensors. Sums in it are of terms that are 0 where
-/// nothing is stored.
+/// nothing is stored, and other reductions may be of terms that are the identity there.
 pub(crate) fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
-    let join =
-        |function, a: Expr, b: Expr| Expr::binary(function, presence(a, tensors), presence(b, tensors), DType::Bool);
-    let is_written = rest(&expr, tensors).is_some_and(|background| !background.absent);
+    presence_of(expr, tensors, true)
+}
+
+/// The same, where a value of constants alone may be none: it is the identity of the reduction around it, and combines nothing.
+fn presence_of(expr: Expr, tensors: &Arena<Tensor>, are_written_present: bool) -> Expr {
+    let of = |expr: Expr| presence_of(expr, tensors, are_written_present);
+    let join = |function, a: Expr, b: Expr| Expr::binary(function, of(a), of(b), DType::Bool);
+    let is_written = are_written_present && rest(&expr, tensors).is_some_and(|background| !background.absent);
     match expr.kind {
-        ExprKind::Reduce(_, vars, term) => Expr::sum(vars, presence(*term, tensors)),
+        ExprKind::Reduce(monoid, vars, term) => {
+            let combines = !rests_at_identity(monoid, &term, tensors);
+            Expr::sum(vars, presence_of(*term, tensors, are_written_present && combines))
+        }
         ExprKind::Access(_) => expr.cast(DType::Pattern).cast(DType::Bool),
         // The pattern of an expression that is not absent where its operands are is true.
         kind if is_written => Expr { kind, ..expr }.cast(DType::Pattern).cast(DType::Bool),
         ExprKind::Literal(_) => Expr { kind: ExprKind::Literal(Literal::Bool(false)), dtype: DType::Bool, ..expr },
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) => presence(*a, tensors),
+        // Its value alone tells.
+        ExprKind::Unary(UnaryFn::Prune, a) => a.cast(DType::Bool),
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) => of(*a),
         // Where the index of an element lies inside is no value that the element is multiplied by.
         ExprKind::Binary(BinaryFn::Mul, a, b) if is_indicator(&a, tensors) => join(BinaryFn::Mul, *a, *b),
         ExprKind::Binary(function, a, b) => {
             let [left, right] = [&a, &b].map(|operand| rest(operand, tensors));
             match support_of(function, left, right).0 {
                 Support::Intersection => join(BinaryFn::Mul, *a, *b),
-                Support::Left => presence(*a, tensors),
-                Support::Right => presence(*b, tensors),
+                Support::Left => of(*a),
+                Support::Right => of(*b),
                 // A constant operand does not make a value present.
-                Support::Union if a.accesses().is_empty() => presence(*b, tensors),
-                Support::Union if b.accesses().is_empty() => presence(*a, tensors),
+                Support::Union if a.accesses().is_empty() => of(*b),
+                Support::Union if b.accesses().is_empty() => of(*a),
                 Support::Union => join(BinaryFn::Add, *a, *b),
             }
         }
         ExprKind::Apply(operator, operands) => {
             let visited = visited(tensors, operator, &operands);
-            let of = |k: &usize| operands.get(*k).map(|operand| presence(operand.clone(), tensors));
+            let operand = |k: &usize| operands.get(*k).map(|operand| of(operand.clone()));
             let all = |set: &Vec<usize>| {
                 let both = |a, b| Expr::binary(BinaryFn::Mul, a, b, DType::Bool);
                 let always = Expr { kind: ExprKind::Literal(Literal::Bool(true)), dtype: DType::Bool, span: expr.span };
-                set.iter().filter_map(of).reduce(both).unwrap_or(always)
+                set.iter().filter_map(operand).reduce(both).unwrap_or(always)
             };
             let demanded = visited.demanded(operands.len());
             let any = demanded.iter().map(all).reduce(|a, b| Expr::binary(BinaryFn::Add, a, b, DType::Bool));
@@ -143,12 +153,12 @@ pub(crate) fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
         ExprKind::Select(operands) => {
             let chosen = choice(tensors, &operands);
             let (usual, other) = (chosen.usual.clone(), chosen.other.clone());
-            let condition = presence(operands[0].clone(), tensors);
+            let condition = of(operands[0].clone());
             let other = match chosen.is_same {
-                true => Expr::binary(BinaryFn::Mul, condition, presence(other, tensors), DType::Bool),
+                true => Expr::binary(BinaryFn::Mul, condition, of(other), DType::Bool),
                 false => condition,
             };
-            Expr::binary(BinaryFn::Add, presence(usual, tensors), other, DType::Bool)
+            Expr::binary(BinaryFn::Add, of(usual), other, DType::Bool)
         }
     }
 }
@@ -177,18 +187,29 @@ fn rest(expr: &Expr, tensors: &Arena<Tensor>) -> Option<Background> {
     background_where(tensors, &ungathered(expr.clone(), tensors), &|_| true)
 }
 
-/// True if the terms of every reduction in an expression are 0 where nothing is stored: those of tensors with other fill values are, if
-/// an index that is no variable confines them.
+/// True if the terms of every reduction in an expression combine nothing where nothing is stored. They are 0, which the reduction keeps
+/// (those of tensors with other fill values are, if an index that is no variable confines them), or its identity.
 pub(crate) fn sums_of_zeros(expr: &Expr, tensors: &Arena<Tensor>) -> bool {
     let is_zero = |term: &Expr| rest(term, tensors).is_some_and(|found| found.value.is_zero());
     let has_zero_fills = |expr: &Expr| expr.accesses().iter().all(|access| tensors[access.tensor].fill().is_zero());
     match &expr.kind {
         ExprKind::Reduce(..) if gathered(tensors, expr).is_some() => true,
+        ExprKind::Unary(UnaryFn::Prune, a) => has_zero_fills(a),
+        ExprKind::Reduce(monoid, _, term) if rests_at_identity(*monoid, term, tensors) => sums_of_zeros(term, tensors),
         // A product of zeros that are not stored is a value, though no term is present.
         ExprKind::Reduce(monoid, _, term) if !is_kept(*monoid, Scalar::zero(term.dtype)) => false,
         ExprKind::Reduce(_, _, term) if !has_zero_fills(term) && !is_zero(term) => false,
         _ => expr.children().into_iter().all(|child| sums_of_zeros(child, tensors)),
     }
+}
+
+/// True if a term is the identity of a reduction where nothing is stored, and not 0: then it is no term, be it absent or written.
+///
+/// ```text
+/// prod(k, A(i,k) + 1)     absent in rows in which nothing is stored
+/// ```
+fn rests_at_identity(monoid: Monoid, term: &Expr, tensors: &Arena<Tensor>) -> bool {
+    rest(term, tensors).is_some_and(|found| !found.value.is_zero() && monoid.identity(term.dtype) == Some(found.value))
 }
 
 /// Gives a summed variable a fresh name if an outer binder has the same one.

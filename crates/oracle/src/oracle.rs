@@ -289,6 +289,9 @@ fn blank(program: &Program, term: &Term, fills: &[Scalar], all_have_gaps: bool) 
         Node::Reduce { operation, .. } if gives_index(operation).is_some() => Value::Stored(Scalar::zero(term.dtype)),
         // The number of terms is not known.
         Node::Reduce { operation, body, .. } => match blank(body) {
+            Value::Written(value) if value == operation.identity(body.dtype) && !value.is_zero() => {
+                Value::Absent(value)
+            }
             kept @ (Value::Absent(value) | Value::Written(value))
                 if value == operation.identity(body.dtype) || operation.is_idempotent(body.dtype) =>
             {

@@ -269,9 +269,11 @@ pub(in crate::lower) fn assemble_in_pieces(
     let mut scope = scope.clone();
     scope.start(cx.kernel.provenance.originals(var));
     let interval = range(cx, var, &mut scope)?;
-    // If the work is proportional to the stored values, a piece for each thread is enough, and the first need not be copied.
-    let is_listed = |tensor: &TensorId| cx.kernel.tensors[*tensor].role != Role::Workspace(WorkspaceKind::Scalar);
-    let is_even = !filled_inside(body).iter().any(is_listed);
+    // If the work is proportional to the stored values, a piece for each thread is enough, and the first need not be copied. Values say how
+    // much of a reduction is left that may stop.
+    let is_listed = |tensor: TensorId| cx.kernel.tensors[tensor].role != Role::Workspace(WorkspaceKind::Scalar);
+    let is_uneven = |tensor: &TensorId| is_listed(*tensor) || copies::may_be_done(cx, *tensor);
+    let is_even = !filled_inside(body).iter().any(is_uneven);
     let copied = exact::copied(cx, var, body, &access);
     let chunks = chunks(cx, var, interval, body, is_even || copied.is_some(), &scope);
     let size = cx.size(level_var(cx.kernel, &access, 0));
