@@ -17,7 +17,7 @@ use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Role, Tensor, VarId};
 
 use super::most::{count_here, shifted_by};
-use super::piece::Slab;
+use super::piece::{Slab, make_room};
 use crate::algebra::{preserves_fill, selected, without};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::{Lattice, Point};
@@ -25,13 +25,25 @@ use crate::iterate::residual::nest;
 use crate::lower::Lowerer;
 use crate::lower::scope::{Fact, Scope};
 
-/// The operands whose stored values become those of a result, one each, in the loop over its rows; `None` if that is not known.
-pub(in crate::lower) fn copied(
-    cx: &Lowerer<'_>,
+/// Makes room for all values of a result, and gives the operands whose stored values become them, one each, in the loop over its rows;
+/// `None`, and no room, if that is not known.
+pub(in crate::lower) fn with_room(
+    cx: &mut Lowerer<'_>,
     rows: VarId,
     body: &Stmt,
     result: &AccessKey,
+    scope: &Scope,
 ) -> Option<Vec<AccessKey>> {
+    let operands = copied(cx, rows, body, result)?;
+    let size = cx.size(rows);
+    let total = count_before(cx, result, &operands, size, scope)?;
+    let total = cx.b.define("total", total);
+    make_room(cx, result.tensor, total, scope);
+    Some(operands)
+}
+
+/// The operands whose stored values become those of a result.
+fn copied(cx: &Lowerer<'_>, rows: VarId, body: &Stmt, result: &AccessKey) -> Option<Vec<AccessKey>> {
     let kernel = cx.kernel;
     let is_plain =
         kernel.provenance.is_plain(rows) && kernel.pattern_of.is_none() && level_var(kernel, result, 0) == rows;

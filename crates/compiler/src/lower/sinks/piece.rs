@@ -62,7 +62,7 @@ pub(in crate::lower) struct Lists {
 }
 
 /// Makes room for so many values of a matrix of compressed rows, into which pieces are written whose places are known.
-pub(in crate::lower) fn make_room(cx: &mut Lowerer<'_>, tensor: TensorId, total: ExprId, scope: &Scope) {
+pub(super) fn make_room(cx: &mut Lowerer<'_>, tensor: TensorId, total: ExprId, scope: &Scope) {
     let own = code(cx, tensor, scope);
     fail_unless_fits(cx, tensor, 1, total);
     own.levels[1].append_reserve(&mut cx.b, total);

@@ -274,15 +274,8 @@ pub(in crate::lower) fn assemble_in_pieces(
     let is_listed = |tensor: TensorId| cx.kernel.tensors[tensor].role != Role::Workspace(WorkspaceKind::Scalar);
     let is_uneven = |tensor: &TensorId| is_listed(*tensor) || copies::may_be_done(cx, *tensor);
     let is_even = !filled_inside(body).iter().any(is_uneven);
-    let copied = exact::copied(cx, var, body, &access);
+    let copied = exact::with_room(cx, var, body, &access, &scope);
     let chunks = chunks(cx, var, interval, body, is_even || copied.is_some(), &scope);
-    let size = cx.size(level_var(cx.kernel, &access, 0));
-    let total = copied.as_ref().and_then(|operands| exact::count_before(cx, &access, operands, size, &scope));
-    if let Some(total) = total {
-        let total = cx.b.define("total", total);
-        piece::make_room(cx, tensor, total, &scope);
-    }
-    let copied = copied.filter(|_| total.is_some());
     let lists = piece::declare(cx, tensor, chunks, copied.is_some(), &scope)?;
     let appended = in_chunks(cx, var, interval, chunks, body, &scope, |cx, number, interval, scope| {
         let mut scope = scope.clone();
