@@ -106,6 +106,13 @@ impl Lattice {
         Ok(Lattice { iterators, points, is_coarse, confining })
     }
 
+    /// The same without the points between the smallest and the largest: a loop has no cases for them, and tests each operand.
+    pub fn coarsened(self) -> Lattice {
+        let mut points = PointSet::coarse(self.points).points;
+        points.sort_by_key(|point| (std::cmp::Reverse(point.0.count_ones()), point.0));
+        Lattice { points, is_coarse: true, ..self }
+    }
+
     /// True if there is something to do at every coordinate of the dimension.
     pub fn is_full(&self) -> bool {
         self.has_rest() && self.confining.is_empty()

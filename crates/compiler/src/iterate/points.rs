@@ -78,6 +78,11 @@ impl PointSet {
         PointSet { points: vec![point], is_coarse: false }
     }
 
+    /// The smallest points and the largest one.
+    pub fn coarse(points: Vec<Point>) -> PointSet {
+        PointSet::kept(points, true)
+    }
+
     /// Some points, of which the smallest and the largest are kept if they are many, or some between are missing already.
     fn kept(mut points: Vec<Point>, is_coarse: bool) -> PointSet {
         points.sort();

@@ -36,6 +36,8 @@ pub(super) type Interval = (ExprId, ExprId);
 pub(super) enum Fact {
     /// A variable has a value.
     Value(VarId, ExprId),
+    /// So many copies of what is inside of the loops around are made at most.
+    Copies(u64),
     /// A level of an access stands at a position.
     At(AccessKey, usize, Position),
     /// An access is present, or may be absent.
@@ -160,6 +162,15 @@ impl Scope {
 
     pub fn facts(&self) -> impl Iterator<Item = &Fact> {
         std::iter::successors(self.newest.as_deref(), |known| known.before.as_deref()).map(|known| &known.fact)
+    }
+
+    /// How many copies of what is inside of the loops around are made at most.
+    pub fn copies(&self) -> u64 {
+        let told = |fact: &Fact| match *fact {
+            Fact::Copies(copies) => Some(copies),
+            _ => None,
+        };
+        self.find(told).unwrap_or(1)
     }
 
     fn find<'s, T>(&'s self, wanted: impl FnMut(&'s Fact) -> Option<T>) -> Option<T> {

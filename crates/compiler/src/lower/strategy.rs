@@ -133,6 +133,18 @@ pub(super) fn loops_of(lattice: &Lattice) -> Vec<Point> {
     loops
 }
 
+/// How many copies of its body a loop has at most: one for each lattice point that can be met in each of its loops.
+pub(super) fn copies_of(lattice: &Lattice, body: &Stmt) -> u64 {
+    let (loops, searched) = (loops_of(lattice), lattice.searched());
+    if is_large(lattice, body) && loops.len() > 1 {
+        return 1;
+    }
+    let is_in = |point: &Point, whole: &Point| whole.contains(Point(point.0 & !searched.0));
+    let cases = |whole: &Point| lattice.points.iter().filter(|point| is_in(point, whole)).count() as u64;
+    let all = if lattice.is_coarse { loops.len() as u64 } else { loops.iter().map(cases).sum() };
+    all.max(1)
+}
+
 /// Chooses how a loop is run.
 pub(super) fn choose(lattice: &Lattice, body: &Stmt, traits: &[Traits], circumstances: &Circumstances) -> Strategy {
     let loops = loops_of(lattice);

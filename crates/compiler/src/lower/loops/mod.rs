@@ -49,18 +49,37 @@ use lacunar_imp::LoopKind;
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 
-use super::scope::Scope;
-use super::strategy::{InWords, Strategy, choose};
+use super::scope::{Fact, Scope};
+use super::strategy::{InWords, Strategy, choose, copies_of};
 use super::{Lowerer, iter, region};
 use crate::iterate::lattice::Lattice;
 use here::{Loop, circumstances};
 
+/// The most copies of loops and assignments that loops around them may make, one for each case of each: with more, a loop tests its
+/// operands instead.
+const MOST_COPIES: u64 = 500;
+
+/// The number of loops and assignments in a statement.
+fn size_of(stmt: &Stmt) -> u64 {
+    match stmt {
+        Stmt::Assign(_) => 1,
+        Stmt::Forall(_, body) => 1 + size_of(body),
+        Stmt::Where { consumer, producer } => size_of(consumer) + size_of(producer),
+        Stmt::Sequence(stmts) => stmts.iter().map(size_of).sum(),
+    }
+}
+
 /// The loops over an original variable, within the limits of the scope.
 pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
-    let lattice = Lattice::build(cx.kernel, body, var).map_err(|error| {
+    let mut lattice = Lattice::build(cx.kernel, body, var).map_err(|error| {
         Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
     })?;
-    let scope = &region::confine(cx, var, &lattice, scope)?;
+    let mut copies = scope.copies().saturating_mul(copies_of(&lattice, body));
+    if copies.saturating_mul(size_of(body)) > MOST_COPIES && lattice.points.len() > 1 {
+        lattice = lattice.coarsened();
+        copies = scope.copies().saturating_mul(copies_of(&lattice, body));
+    }
+    let scope = &region::confine(cx, var, &lattice, scope)?.with(Fact::Copies(copies));
     let traits = iter::traits(cx, &lattice, scope);
     let l = Loop { var, body, lattice: &lattice, traits: &traits, scope };
     let strategy = choose(&lattice, body, &traits, &circumstances(cx, &l));
