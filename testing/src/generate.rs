@@ -3,7 +3,7 @@
 //! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6, now and then to 140 and seldom
 //! of 1000; all operators and functions, literals, conversions, explicit sums, repeated variables (`A(i,i)`), repeated and
 //! transposed operands, terms that lack variables of others, broadcasts, `+=`, and further statements that read results or
-//! repeat others. Each
+//! repeat others, and now and then 7 to 10 operands more. Each
 //! program has a habit: much of one thing, so that its combinations are met. Formats are those of [`crate::layouts`], some
 //! with index arrays of 64 bits; some are repeated ([`crate::rounds`]); fill values other than 0, and
 //! some inputs have a structure. Most programs get a schedule ([`crate::schedules`]); some are
@@ -15,6 +15,7 @@
 mod again;
 mod habit;
 mod itself;
+mod many;
 mod structures;
 
 use fastrand::Rng;
@@ -31,13 +32,14 @@ use crate::setup::Setup;
 use crate::sketch::{Form, Operand, Sketch, Statement, Through, Tree};
 use again::with_last_again;
 use habit::{Habit, sizes};
+use many::with_many_operands;
 use structures::with_structures;
 
 /// A random program: the first sketch of the seed's that checks, with its instance. `None` if none of many does.
 pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
     let mut rng = Rng::with_seed(seed);
     for _ in 0..200 {
-        let sketch = with_last_again(Generator::new(&mut rng, seed).sketch());
+        let sketch = with_many_operands(with_last_again(Generator::new(&mut rng, seed).sketch()));
         if sketch.tensors.iter().all(|tensor| is_countable(tensor) && is_small(tensor))
             && let Ok(instance) = sketch.instance()
             && (!is_far(&sketch.sizes) || (ends(&sketch) && !has_diagonals(&sketch)))
