@@ -8,8 +8,7 @@
 //! ```
 //!
 //! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables around. Adding
-//! a fact copies no other, the facts that are known outside stay as they were, and a later fact about the same thing hides an earlier one. A
-//! scope says where a place is and how far tensors are walked through; it says nothing of the code that is emitted there.
+//! a fact copies no other, and a later fact about the same thing hides an earlier one. Nothing is said of the code that is emitted there.
 
 use std::rc::Rc;
 
@@ -58,8 +57,7 @@ pub(super) enum Fact {
     Single { var: VarId, there: Option<Interval> },
     /// The condition of this number, of the elements of the result that are computed, holds here.
     Computed(usize),
-    /// An equation, of the elements of the result that are computed, has a solution in the variable that is bound last, where the equation `by`
-    /// holds, if there is one.
+    /// An equation of the elements that are computed leaves a value of the variable that is bound last, where the equation `by` holds.
     Solvable { equation: usize, by: Option<usize> },
     /// The positions that an iterator is confined to.
     Window(AccessKey, usize, Interval),
@@ -162,15 +160,6 @@ impl Scope {
 
     pub fn facts(&self) -> impl Iterator<Item = &Fact> {
         std::iter::successors(self.newest.as_deref(), |known| known.before.as_deref()).map(|known| &known.fact)
-    }
-
-    /// How many copies of what is inside of the loops around are made at most.
-    pub fn copies(&self) -> u64 {
-        let told = |fact: &Fact| match *fact {
-            Fact::Copies(copies) => Some(copies),
-            _ => None,
-        };
-        self.find(told).unwrap_or(1)
     }
 
     fn find<'s, T>(&'s self, wanted: impl FnMut(&'s Fact) -> Option<T>) -> Option<T> {

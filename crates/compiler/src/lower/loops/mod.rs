@@ -59,6 +59,18 @@ use here::{Loop, circumstances};
 /// operands instead.
 const MOST_COPIES: u64 = 500;
 
+/// The lattice of a loop around a body, coarser if its cases would make too many copies of that; and how many are made at most, by the loops
+/// around as well.
+fn with_few_copies(lattice: Lattice, body: &Stmt, scope: &Scope) -> (Lattice, u64) {
+    let told = |fact: &Fact| if let Fact::Copies(copies) = fact { Some(*copies) } else { None };
+    let around = scope.facts().find_map(told).unwrap_or(1);
+    let copies = |lattice: &Lattice| around.saturating_mul(copies_of(lattice, body));
+    let are_many = copies(&lattice).saturating_mul(size_of(body)) > MOST_COPIES;
+    let lattice = if are_many && lattice.points.len() > 1 { lattice.coarsened() } else { lattice };
+    let all = copies(&lattice);
+    (lattice, all)
+}
+
 /// The number of loops and assignments in a statement.
 fn size_of(stmt: &Stmt) -> u64 {
     match stmt {
@@ -71,14 +83,10 @@ fn size_of(stmt: &Stmt) -> u64 {
 
 /// The loops over an original variable, within the limits of the scope.
 pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
-    let mut lattice = Lattice::build(cx.kernel, body, var).map_err(|error| {
+    let lattice = Lattice::build(cx.kernel, body, var).map_err(|error| {
         Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
     })?;
-    let mut copies = scope.copies().saturating_mul(copies_of(&lattice, body));
-    if copies.saturating_mul(size_of(body)) > MOST_COPIES && lattice.points.len() > 1 {
-        lattice = lattice.coarsened();
-        copies = scope.copies().saturating_mul(copies_of(&lattice, body));
-    }
+    let (lattice, copies) = with_few_copies(lattice, body, scope);
     let scope = &region::confine(cx, var, &lattice, scope)?.with(Fact::Copies(copies));
     let traits = iter::traits(cx, &lattice, scope);
     let l = Loop { var, body, lattice: &lattice, traits: &traits, scope };
