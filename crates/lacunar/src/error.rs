@@ -58,7 +58,7 @@ pub enum Error {
     /// A kernel that stopped.
     #[error(transparent)]
     Kernel(#[from] KernelStatus),
-    /// A sparse result that would get every element, and more of them than memory holds.
+    /// A result that gets every element, and more of them than memory holds.
     #[error("`{name}` gets every element, {bytes} bytes, and this machine has {memory} bytes of memory")]
     Full {
         /// The result.

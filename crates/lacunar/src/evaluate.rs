@@ -199,10 +199,11 @@ fn kept(step: &Step, slots: &[Slot<'_>]) -> Option<TensorId> {
     made.find(|made| is_same(made.tensor)).map(|made| made.tensor)
 }
 
-/// Checks that memory can hold a sparse result that gets every element, before its kernel fills all there is.
+/// Checks that memory can hold a dense result, or a sparse one that gets every element, before its kernel fills all there is.
 fn check_memory(program: &Program, step: &Step, sizes: &[u64]) -> Result<(), Error> {
-    let Some(memory) = memory::installed().filter(|_| step.plan().is_full) else { return Ok(()) };
     let declared = &program.tensors[step.plan().result];
+    let is_full = step.plan().is_full || declared.format.is_dense();
+    let Some(memory) = memory::installed().filter(|_| is_full) else { return Ok(()) };
     let size = declared.dtype.size() as u64;
     let elements = step.plan().statement.lhs.vars.iter().map(|var| sizes[var.index()]);
     let bytes = elements.fold(size, u64::saturating_mul);
