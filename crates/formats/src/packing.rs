@@ -66,7 +66,7 @@ struct Packed {
 pub struct Runs {
     /// The position of the first parent with coordinates.
     pub parent: i64,
-    /// How many coordinates each parent has from there on; `None` for all of the dimension, which begin at 0.
+    /// The number of coordinates that each parent has from there on; `None` for all of the dimension, which begin at 0.
     pub length: Option<i64>,
     /// The first coordinate, if it is the same for all parents or there is one for each.
     pub first: i64,

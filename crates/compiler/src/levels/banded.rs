@@ -33,7 +33,7 @@ struct Banded {
     array: Option<Located>,
 }
 
-/// What positions are computed from.
+/// The values that positions are computed from.
 #[derive(Debug)]
 struct Located {
     runs: Option<Runs>,

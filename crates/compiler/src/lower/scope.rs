@@ -35,7 +35,7 @@ pub(super) type Interval = (ExprId, ExprId);
 pub(super) enum Fact {
     /// A variable has a value.
     Value(VarId, ExprId),
-    /// So many copies of what is inside of the loops around are made at most.
+    /// The most copies that the loops around make of their body.
     Copies(u64),
     /// A level of an access stands at a position.
     At(AccessKey, usize, Position),

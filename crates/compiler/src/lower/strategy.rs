@@ -133,7 +133,7 @@ pub(super) fn loops_of(lattice: &Lattice) -> Vec<Point> {
     loops
 }
 
-/// How many copies of its body a loop has at most: one for each lattice point that can be met in each of its loops.
+/// The most copies that a loop makes of its body: one for each lattice point that can be met in each of its merge loops.
 pub(super) fn copies_of(lattice: &Lattice, body: &Stmt) -> u64 {
     let (loops, searched) = (loops_of(lattice), lattice.searched());
     if is_large(lattice, body) && loops.len() > 1 {

@@ -140,7 +140,7 @@ impl Model<'_> {
     /// The number of positions of each level of a tensor in a format.
     fn positions(&self, tensor: TensorId, format: &Format) -> Vec<f64> {
         let info = &self.kernel.tensors[tensor];
-        // How many a packed level has follows from the sizes.
+        // The sizes tell the number of positions of a packed level.
         let packed = format.packing().filter(|_| !format.is_dense()).and_then(|packing| {
             let dims: Vec<u64> = info.dims.iter().copied().collect::<Option<_>>()?;
             (0..format.order()).map(|level| Some(packing.positions(&dims, level)? as f64)).collect::<Option<Vec<f64>>>()

@@ -13,7 +13,7 @@ use lacunar_sets::{Affine, Coefficient, Map, MapPiece, Piece, Set, Space};
 
 use super::bounds;
 
-/// What holds of the sizes, which are equal, and the elements whose coordinates ascend. `None` if numbers do not fit.
+/// The constraints on the sizes, which are equal, and the elements whose coordinates ascend. `None` if numbers do not fit.
 pub(super) fn sorted(space: &Space) -> Option<(Piece, Set)> {
     let order = space.dims.len();
     let mut context = Piece::universe(space.params.len(), 0);

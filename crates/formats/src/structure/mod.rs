@@ -189,7 +189,7 @@ impl Structure {
         self.redundancy.get_or_init(|| exchange::sorting(self.space(), &self.context))
     }
 
-    /// How many pieces the map of redundant elements has.
+    /// The number of pieces of the map of redundant elements.
     pub fn parts(&self) -> usize {
         if self.is_symmetric { (1..=self.order).product::<usize>() - 1 } else { self.redundancy().pieces().len() }
     }

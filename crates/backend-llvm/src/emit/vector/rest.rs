@@ -49,7 +49,7 @@ impl Ending<'_> {
     }
 }
 
-/// What is left: from, to, and whether that is any.
+/// The iterations that are left: the first, one past the last, and a condition that there are some.
 type Left<'ctx> = (IntValue<'ctx>, IntValue<'ctx>, IntValue<'ctx>);
 
 impl<'ctx> Emitter<'ctx, '_> {

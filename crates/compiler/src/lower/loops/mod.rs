@@ -59,8 +59,8 @@ use here::{Loop, circumstances};
 /// operands instead.
 const MOST_COPIES: u64 = 500;
 
-/// The lattice of a loop around a body, coarser if its cases would make too many copies of that; and how many are made at most, by the loops
-/// around as well.
+/// The lattice of a loop around a body, and the most copies that this loop and those around it make of the body. The lattice is coarsened
+/// if its cases would make too many.
 fn with_few_copies(lattice: Lattice, body: &Stmt, scope: &Scope) -> (Lattice, u64) {
     let told = |fact: &Fact| if let Fact::Copies(copies) = fact { Some(*copies) } else { None };
     let around = scope.facts().find_map(told).unwrap_or(1);
