@@ -269,3 +269,12 @@ fn a_full_result_is_warned_of_and_an_agreement_is_told() {
     assert_eq!((sparse.err.as_str(), sparse.code), ("", 0), "{}", sparse.out);
     assert!(sparse.out.contains("agrees with the dense oracle"), "{}", sparse.out);
 }
+
+#[test]
+fn a_dense_result_larger_than_memory_is_refused() {
+    let folder = Folder::new();
+    folder.write("far.tns", "35184372088832 1 1.0\n");
+    let line = "run 'y(i) = A(i,j)' -f A:dcsr -i A:far.tns -o y:y.tns";
+    folder.fail(line, 4, "error[E1302]: `y` gets every element, 281474976710656 bytes");
+    assert!(!folder.path("y.tns").exists());
+}
