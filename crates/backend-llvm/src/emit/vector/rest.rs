@@ -1,11 +1,11 @@
 //! The iterations that the first part of a vector loop leaves, where the loop sums up what it gathers: its segments are often short, rows
 //! for example, and each loop that ends otherwise than the last time costs as much as some vectors.
 //!
-//! Where vectors are filled by inserts, the second part is no loop, but as many vectors as a turn of the first part has, each under
-//! its mask. If the loop says that iterations behind its end may load ([`Stmt::For`](lacunar_imp::Stmt::For)), the vectors are loaded whole,
-//! and lanes behind the end are left out of the sums alone. Neither loads nor indices wait for masks then, and processors without masks do
-//! the same. The first part leaves a turn to the second one even if it is a whole one, so that the second part runs for each segment, and
-//! only the number of whole turns before it is to be foreseen.
+//! The second part is no loop then, but as many vectors as a turn of the first part has, each under its mask. If the loop says that
+//! iterations behind its end may load ([`Stmt::For`](lacunar_imp::Stmt::For)), the vectors are loaded whole, and lanes behind the end are
+//! left out of the sums alone. Neither loads nor indices wait for masks then, and processors without masks do the same. The first part
+//! leaves a turn to the second one even if it is a whole one, so that the second part runs for each segment, and only the number of whole
+//! turns before it is to be foreseen.
 //!
 //! ```text
 //! for k in begin .. end vector loads l { t = t + a[k] * x[c[k]]; }       two copies of four lanes
@@ -21,7 +21,6 @@
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
 use lacunar_imp::{Block, Stmt};
-use lacunar_machine::Filling;
 
 use super::super::Emitter;
 use super::known::Known;
@@ -58,11 +57,11 @@ impl<'ctx> Emitter<'ctx, '_> {
         let is_plain = !known.reductions.is_empty() && !known.branches && !known.tests_words;
         let stores = || body.iter().any(|stmt| matches!(stmt, Stmt::Store { .. }));
         let loads = span.loads.filter(|_| is_plain && known.gathers && !stores());
-        match (self.vectors.filling, self.vectors.masked) {
-            (Filling::Inserts, true) if is_plain && known.gathers => Ending::Turn(loads),
-            (_, false) if loads.is_some() => Ending::Turn(loads),
-            (_, true) => Ending::Vectors,
-            (_, false) => Ending::Scalar,
+        match self.vectors.masked {
+            true if is_plain && known.gathers => Ending::Turn(loads),
+            false if loads.is_some() => Ending::Turn(loads),
+            true => Ending::Vectors,
+            false => Ending::Scalar,
         }
     }
 
