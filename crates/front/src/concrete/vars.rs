@@ -1,6 +1,7 @@
 //! The variables of a statement, and how they derive from each other.
 //!
-//! On exit every variable has a number, and each relation makes variables that were not there before.
+//! On exit every variable has a number, and each relation makes variables that were not there before, or that are made of another name
+//! of its variables in the same way.
 
 use indexmap::IndexMap;
 use lacunar_base::Span;
@@ -14,7 +15,7 @@ use crate::einsum::{ExprKind, Name};
 /// Numbers the variables of loops, indices and relations.
 ///
 /// # Errors
-/// A variable that is made twice, or after another was made of it.
+/// A variable that is made twice, but of another name of what it is made of, or after another was made of it.
 pub(super) fn number(body: &Stmt, relations: &[Relation]) -> Result<(IndexMap<String, Span>, Provenance), Mistake> {
     let mut vars = IndexMap::new();
     collect(body, &mut vars);
@@ -34,8 +35,10 @@ pub(super) fn number(body: &Stmt, relations: &[Relation]) -> Result<(IndexMap<St
             }
             replaced.push(text);
         }
-        for Name { text, span } in &relation.children {
-            if known.contains(&text.as_str()) {
+        let before = &relations[..place];
+        let shares = |at: usize| before.iter().any(|other| is_shared(other, relation, at, before));
+        for (at, Name { text, span }) in relation.children.iter().enumerate() {
+            if known.contains(&text.as_str()) && !shares(at) {
                 return Err(Mistake::Taken { span: *span, name: text.clone() });
             }
             known.push(text);
@@ -43,6 +46,38 @@ pub(super) fn number(body: &Stmt, relations: &[Relation]) -> Result<(IndexMap<St
         provenance.relations.push(numbered(place, relation, &vars));
     }
     Ok((vars, provenance))
+}
+
+/// True if two relations make one variable at a place, of a variable and of another name of it: the loop is over parts of both.
+///
+/// ```text
+/// rename(i, i2) and split(i, i0, i1, 4) and split(i2, i0, iw, 4)     i0, at the first place
+/// ```
+fn is_shared(one: &Relation, other: &Relation, at: usize, relations: &[Relation]) -> bool {
+    let renames = || relations.iter().filter(|relation| matches!(relation.kind, RelationKind::Rename));
+    let first = |name: &Name| {
+        // A name is made before others are made of it.
+        renames().rev().fold(name.text.clone(), |first, rename| match (&rename.parents[..], &rename.children[..]) {
+            ([parent], [copy]) if copy.text == first => parent.text.clone(),
+            _ => first,
+        })
+    };
+    let texts = |names: &[Name]| names.iter().map(|name| name.text.clone()).collect::<Vec<_>>();
+    let firsts = |names: &[Name]| names.iter().map(first).collect::<Vec<_>>();
+    let is_same_kind = match (&one.kind, &other.kind) {
+        (RelationKind::Split(a), RelationKind::Split(b)) => a == b,
+        (RelationKind::Divide(a), RelationKind::Divide(b)) => a == b,
+        (RelationKind::Bound(a, kind), RelationKind::Bound(b, other)) => (a, kind) == (b, other),
+        (RelationKind::Fuse, RelationKind::Fuse) => true,
+        (RelationKind::Pos { tensor: a, vars }, RelationKind::Pos { tensor: b, vars: other }) => {
+            a.text == b.text && firsts(vars) == firsts(other)
+        }
+        _ => false,
+    };
+    is_same_kind
+        && texts(&one.children).get(at) == texts(&other.children).get(at)
+        && firsts(&one.parents) == firsts(&other.parents)
+        && texts(&one.parents) != texts(&other.parents)
 }
 
 fn collect(stmt: &Stmt, vars: &mut IndexMap<String, Span>) {
