@@ -314,8 +314,8 @@ pub(crate) fn as_terms(tensors: &Arena<Tensor>, rhs: &Expr) -> Expr {
     terms.reduce(|a, b| Expr::binary(BinaryFn::Add, a, b, dtype)).unwrap_or(flat)
 }
 
-/// Puts the products beside those of the unique elements, in a kernel whose loops are made for these; what was set is combined with
-/// then, because products go to other places in any order. `read` gives the tensor that is read in place of one.
+/// Puts the products beside those of the unique elements, in a kernel whose loops are made for these. What is set is combined with then,
+/// because products go to other places in any order, or because the statement updates its result. `read` gives the tensor that is read in place of one.
 ///
 /// # Errors
 /// An internal error if an element is read nowhere.
@@ -351,7 +351,7 @@ pub(crate) fn beside(
     }
     stmt.visit_assigns_mut(&mut |assign| {
         let is_set = kernel.tensors[assign.lhs.tensor].role == Role::Result && assign.op == AssignOp::Set;
-        if is_set && goes_elsewhere {
+        if is_set && (goes_elsewhere || kernel.updates) {
             assign.op = AssignOp::Reduce(monoid);
         }
     });
