@@ -34,6 +34,8 @@ pub(crate) struct Ready {
     checked: Vec<TensorId>,
     /// The tensor of the kernel that is the old value of the result.
     kept: Option<TensorId>,
+    /// True if it has values that are indices.
+    has_gathers: bool,
 }
 
 impl Ready {
@@ -76,7 +78,7 @@ impl Ready {
             tensor.role == Role::Result && !tensor.format.is_dense()
         };
         let checked = read.into_iter().filter(may_change).collect();
-        Some(Ready { sizes, shapes, inputs, checked, kept })
+        Some(Ready { sizes, shapes, inputs, checked, kept, has_gathers: indices::has_gathers(program, step) })
     }
 
     /// The sizes of the variables of a statement that its kernel alone carries out, if its tensors and a result have these sizes, and nothing
@@ -84,7 +86,7 @@ impl Ready {
     pub fn sizes(&self, program: &Program, step: &Step, result: &Tensor, slots: &[Slot<'_>]) -> Option<&[u64]> {
         let place = step.result();
         let of = |id: TensorId| if id == place { Some(result) } else { slots[id.index()].get() };
-        let fits = |(id, dims): &(TensorId, Vec<u64>)| of(*id).is_some_and(|found| found.dims() == dims);
+        let fits = |(id, dims): &(TensorId, Vec<u64>)| of(*id).is_some_and(|found| has_sizes(found, dims));
         let is_own = |id: &TensorId| *id == place && check_tensor(&program.tensors[place], result, true).is_ok();
         let is_plain = self.kept.is_none() && self.checked.iter().all(is_own);
         (is_plain && self.shapes.iter().all(fits)).then_some(self.sizes.as_slice())
@@ -100,7 +102,7 @@ impl Ready {
         spare: &mut Option<Tensor>,
     ) -> Result<Option<Duration>, Error> {
         let fits =
-            |(id, dims): &(TensorId, Vec<u64>)| slots[id.index()].get().is_some_and(|found| found.dims() == dims);
+            |(id, dims): &(TensorId, Vec<u64>)| slots[id.index()].get().is_some_and(|found| has_sizes(found, dims));
         if !self.shapes.iter().all(fits) {
             return Ok(None);
         }
@@ -108,7 +110,9 @@ impl Ready {
             slots[id.index()].get().map_or(Ok(()), |found| check_tensor(&program.tensors[id], found, true))?;
         }
         let place = step.result().index();
-        indices::check(program, step, &self.sizes, slots)?;
+        if self.has_gathers {
+            indices::check(program, step, &self.sizes, slots)?;
+        }
         let mut result = match self.kept {
             Some(_) => match spare.take() {
                 Some(tensor) if slots[place].get().is_some_and(|old| old.dims() == tensor.dims()) => tensor,
@@ -140,4 +144,9 @@ impl Ready {
         }
         Ok(Some(time))
     }
+}
+
+/// True if a tensor has these sizes. They are few, so that comparing them one by one is cheaper than a call that compares memory.
+fn has_sizes(tensor: &Tensor, dims: &[u64]) -> bool {
+    tensor.dims().iter().eq(dims)
 }
