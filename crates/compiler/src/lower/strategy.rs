@@ -78,6 +78,8 @@ pub(super) enum MergeKind {
     RestOfPositions,
     /// The least coordinate of several, with a case for each combination.
     Cases,
+    /// The least coordinate of two, each of which may be absent: a branch for each combination, with its steps.
+    Branches,
     /// The least coordinate of several, all of which may be absent: one branch, the rest is selected.
     Select,
 }
@@ -196,6 +198,7 @@ fn merge_kind(lattice: &Lattice, point: Point, traits: &[Traits], circumstances:
     match (lattice.visits_all(), point.0.count_ones()) {
         (true, 0) => MergeKind::RestOfDimension,
         (false, 1) if point.members().all(steps) => MergeKind::RestOfPositions,
+        (false, 2) if is_plain_union(lattice, point, traits, circumstances) => MergeKind::Branches,
         (false, _) if is_plain_union(lattice, point, traits, circumstances) => MergeKind::Select,
         _ => MergeKind::Cases,
     }
@@ -259,7 +262,7 @@ impl fmt::Display for InWords<'_> {
                 let one = |of: &MergeLoop| match of.kind {
                     MergeKind::RestOfDimension => "the rest of the dimension".to_string(),
                     MergeKind::RestOfPositions => format!("the rest of {}", set(of.point)),
-                    MergeKind::Cases => set(of.point),
+                    MergeKind::Cases | MergeKind::Branches => set(of.point),
                     MergeKind::Select => format!("{} without branches", set(of.point)),
                 };
                 write!(f, "merge {}", loops.iter().map(one).collect::<Vec<_>>().join(", "))
@@ -409,7 +412,7 @@ mod tests {
             (&product, [PLAIN; 2], bits, "merge by bits {a, b}"),
             (&product, [PLAIN, DELTA], bits, "merge {a, b}"),
             (&product, [BITMAP; 2], HERE, "words {a, b}"),
-            (&sum, [PLAIN; 2], HERE, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
+            (&sum, [PLAIN; 2], HERE, "merge {a, b}, the rest of {a}, the rest of {b}"),
             (&sum, [PLAIN, DELTA], HERE, "merge {a, b}, the rest of {a}, {b}"),
             (&sum, [OUTER; 2], HERE, "merge {a, b}, the rest of {a}, the rest of {b}"),
             (
@@ -418,10 +421,10 @@ mod tests {
                 Circumstances { is_uncertain: true, ..HERE },
                 "merge {a, b}, the rest of {a}, the rest of {b}",
             ),
-            (&sum, [PLAIN; 2], gallop, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
+            (&sum, [PLAIN; 2], gallop, "merge {a, b}, the rest of {a}, the rest of {b}"),
             (&product, [INTERVAL; 2], HERE, "pieces {a, b}"),
             (&sum, [INTERVAL; 2], HERE, "pieces {a, b}, {a}, {b}"),
-            (&sum, [INTERVAL, PLAIN], HERE, "merge {a, b} without branches, the rest of {a}, the rest of {b}"),
+            (&sum, [INTERVAL, PLAIN], HERE, "merge {a, b}, the rest of {a}, the rest of {b}"),
             (&with_dense, [INTERVAL; 2], HERE, "pieces {a, b}, {a}, {b}, {}"),
             (&with_dense, [PLAIN; 2], HERE, "merge {a, b}, {a}, {b}, the rest of the dimension"),
         ] {

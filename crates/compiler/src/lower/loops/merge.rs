@@ -87,22 +87,21 @@ fn together(
         };
         let mut inner = l.scope.with(Fact::Value(l.var, coordinate));
         let steps = step(cx, l, cursors, &own, coordinate, &mut inner)?;
-        if kind == MergeKind::Select {
-            union::together_or_not(
-                cx,
-                l,
-                point,
-                &steps.present,
-                &|cx, all| {
-                    let one = cx.b.int(1);
-                    for &(k, next) in &steps.next {
-                        let next = if all { next_position(cx, cursors, k, one)? } else { next };
-                        cursors.of(k)?.set(&mut cx.b, next);
-                    }
-                    Ok(())
-                },
-                &inner,
-            )?;
+        let move_on: union::MoveOn<'_> = &|cx, moved| {
+            for &(k, next) in &steps.next {
+                let next = match moved {
+                    None => next,
+                    Some(point) if point.has(k) => next_position(cx, cursors, k)?,
+                    Some(_) => continue,
+                };
+                cursors.of(k)?.set(&mut cx.b, next);
+            }
+            Ok(())
+        };
+        if kind == MergeKind::Branches {
+            union::one_or_both(cx, l, &steps.present, move_on, &inner)?;
+        } else if kind == MergeKind::Select {
+            union::together_or_not(cx, l, point, &steps.present, move_on, &inner)?;
         } else {
             cases(cx, l, point, &steps.present, &inner)?;
             for &(k, next) in &steps.next {
@@ -123,7 +122,8 @@ fn together(
     })
 }
 
-fn next_position(cx: &mut Lowerer<'_>, cursors: &Cursors, k: usize, one: ExprId) -> Result<ExprId, Diagnostic> {
+fn next_position(cx: &mut Lowerer<'_>, cursors: &Cursors, k: usize) -> Result<ExprId, Diagnostic> {
+    let one = cx.b.int(1);
     let at = cursors.of(k)?.position(&mut cx.b);
     Ok(cx.b.add(at, one))
 }

@@ -13,7 +13,7 @@
 //! | `merge` | several iterators, advanced together |
 //! | `pieces` | several iterators of neighboring coordinates, piece by piece |
 //! | `gallop` | an intersection, by jumps |
-//! | `union` | a union without a case for every combination, and loops of a merge without branches |
+//! | `union` | a union without a case for every combination, and steps of plain unions |
 //! | `words` | stored words of 64 coordinates |
 //! | `bits` | words that are made of iterators |
 //!
