@@ -87,8 +87,8 @@ pub(super) fn schedule(
 }
 
 impl<'a> Rows<'a> {
-    /// The same with the sums just outside of the last variable, if all operands stay in the cache: tiles of registers read them several times,
-    /// but the result once, to which loops in the given order add every product.
+    /// The same with the sums just outside of the last variable, if each operand stays in the cache: tiles of registers read one of them again
+    /// for every strip of another, but the result once, to which loops in the given order add every product.
     fn sums_inside(&self, memory: Memory) -> Option<Rows<'a>> {
         let operands: BTreeSet<TensorId> = self.body.accesses().iter().map(|access| access.tensor).collect();
         let bytes = |operand: &TensorId| {
@@ -96,11 +96,11 @@ impl<'a> Rows<'a> {
             let elements = tensor.dims.iter().map(|size| size.map(|size| size as f64)).product::<Option<f64>>()?;
             Some(elements * tensor.dtype.size() as f64)
         };
-        let all = operands.iter().map(bytes).sum::<Option<f64>>()?;
+        let largest = operands.iter().map(bytes).try_fold(0.0, |largest, bytes| Some(f64::max(largest, bytes?)))?;
         let (row, outer) = self.order.split_last()?;
         let (sums, others): (Vec<VarId>, Vec<VarId>) = outer.iter().partition(|var| self.summed.contains(var));
         let order = [others, sums, vec![*row]].concat();
-        let fits = all <= memory.near * LINE_BYTES as f64;
+        let fits = largest <= memory.near * LINE_BYTES as f64;
         (fits && order != self.order).then(|| Rows { order, ..*self })
     }
 
