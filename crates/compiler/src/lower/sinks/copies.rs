@@ -66,7 +66,9 @@ impl Shares {
     /// The number of chunks that have copies.
     fn copied(self, cx: &mut Lowerer<'_>) -> ExprId {
         let one = cx.b.int(1);
-        if self.first_adds { cx.b.sub(self.chunks, one) } else { self.chunks }
+        // There may be no chunk, where there is nothing to share.
+        let some = cx.b.binary(BinaryOp::Max, self.chunks, one);
+        if self.first_adds { cx.b.sub(some, one) } else { self.chunks }
     }
 }
 
@@ -154,7 +156,8 @@ pub(in crate::lower) fn extent_of(cx: &mut Lowerer<'_>, tensor: TensorId, scope:
 pub(in crate::lower) fn first_adds(cx: &Lowerer<'_>, extents: &[Extent], scope: &Scope) -> bool {
     let is_array = |extent: &Extent| {
         let is_single = cx.b.as_const(extent.len).is_some_and(|len| len.bits == 1);
-        !extent.is_variable(cx, scope) && !is_single && compared_in(cx.kernel, extent.tensor).is_none()
+        let keeps_more = scope.sink(extent.tensor).is_none_or(|sink| sink.given().is_some() || sink.beside().is_some());
+        !extent.is_variable(cx, scope) && !is_single && !keeps_more && compared_in(cx.kernel, extent.tensor).is_none()
     };
     scope.appended().is_none() && extents.iter().all(is_array)
 }
@@ -183,7 +186,7 @@ fn adds_behind(cx: &Lowerer<'_>, extent: &Extent, var: VarId) -> bool {
     is_behind
 }
 
-/// Reduces the number of chunks, so that each has more work than its copy of a tensor makes.
+/// Reduces the number of chunks, so that each has more work than its copy of a tensor makes; one, if there are any, is left.
 pub(in crate::lower) fn worth_copying(cx: &mut Lowerer<'_>, chunks: ExprId, extent: &Extent, scope: &Scope) -> ExprId {
     let Some(most) = scope.most_chunks() else { return chunks };
     let (work, grain, one) = (cx.b.int(WORK_OF_COPY), cx.b.int(GRAIN as i64), cx.b.int(1));
@@ -191,6 +194,7 @@ pub(in crate::lower) fn worth_copying(cx: &mut Lowerer<'_>, chunks: ExprId, exte
     let grains = ceil_div(&mut cx.b, own, grain);
     let grains = cx.b.binary(BinaryOp::Max, grains, one);
     let worth = cx.b.binary(BinaryOp::Div, most, grains);
+    let worth = cx.b.binary(BinaryOp::Max, worth, one);
     cx.b.binary(BinaryOp::Min, chunks, worth)
 }
 
