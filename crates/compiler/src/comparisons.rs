@@ -23,6 +23,7 @@ use lacunar_notation::schedule::{CommandKind, Schedule};
 use lacunar_notation::{
     Access, BinaryFn, Equation, Expr, ExprKind, Indicator, Inequality, Literal, Program, Role, Tensor, UnaryFn, VarId,
 };
+use lacunar_sets::Affine;
 
 use crate::plan::convert::free_name;
 
@@ -209,6 +210,12 @@ impl Sum {
     /// The variables with the numbers that they are multiplied by, and the number that is added.
     pub fn parts(&self) -> (&[(VarId, i64)], i64) {
         (&self.terms, self.constant)
+    }
+
+    /// The sum over columns; `None` if a variable is none of them, or a number does not fit.
+    pub fn over(&self, column: impl Fn(VarId) -> Option<usize>) -> Option<Affine> {
+        let term = |sum: Affine, &(var, factor): &(VarId, i64)| sum.plus(&Affine::term(column(var)?, factor));
+        self.terms.iter().try_fold(Affine::constant(self.constant), term)
     }
 
     /// The number that a variable is multiplied by.

@@ -25,7 +25,7 @@ use std::sync::{PoisonError, RwLock};
 
 use lacunar_sets::{Affine, Bound, Count, Level, Nest, Piece, Relation, Set, Space};
 
-use crate::structure::{Named, NamedFault, Structure};
+use crate::structure::{Named, NamedFault, Structure, bounds};
 
 /// How the unique elements of a structure are stored: a dense level, and banded ones under it.
 ///
@@ -53,6 +53,8 @@ struct Packed {
     counts: Vec<Option<Count>>,
     /// For each level its runs, if they are alike.
     runs: Vec<Option<Runs>>,
+    /// No element is 0 because of where it is.
+    is_full: bool,
 }
 
 /// The runs of a level that have all the same length, so that positions can be computed from those of parents.
@@ -148,8 +150,9 @@ impl Packing {
         let nests = nests.ok_or(PackingFault::TooHard)?;
         let nests: Vec<Nest> = nests;
         let runs = runs(&nests, modes);
+        let is_full = is_full(&structure);
         let (arguments, modes) = (arguments.to_vec(), modes.to_vec());
-        let packed = Packed { named, arguments, modes, structure, nests, counts, runs };
+        let packed = Packed { named, arguments, modes, structure, nests, counts, runs, is_full };
         let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(same) = known.iter().find(is_same) {
             return Ok(Packing(same));
@@ -170,6 +173,16 @@ impl Packing {
     /// The structure: what is stored, and what follows from it.
     pub fn structure(self) -> &'static Structure {
         &self.0.structure
+    }
+
+    /// True if every element of a tensor is stored, or follows from one that is.
+    ///
+    /// ```
+    /// use lacunar_formats::Packing;
+    /// assert_eq!(["symmetric", "lower"].map(|name| Packing::parse(name, 2).unwrap().is_full()), [true, false]);
+    /// ```
+    pub fn is_full(self) -> bool {
+        self.0.is_full
     }
 
     /// The number of elements that a tensor of these sizes stores, if a formula tells.
@@ -229,6 +242,12 @@ impl Packing {
         }
         Some(())
     }
+}
+
+/// True if the elements that are stored, and those that follow, are all there are.
+fn is_full(structure: &Structure) -> bool {
+    let outside = || bounds(structure.space(), structure.context())?.subtract(&structure.support()?);
+    structure.is_symmetric() || outside().is_some_and(|outside| outside.is_empty().is_yes())
 }
 
 /// The runs of each level, as far as they are alike.

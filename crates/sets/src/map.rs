@@ -218,7 +218,8 @@ impl Map {
         for first in &self.pieces {
             for second in &next.pieces {
                 let (domain, target) = second.pulled(&first.domain, &first.columns())?;
-                map.add(MapPiece { domain, target, coefficient: first.coefficient.times(second.coefficient)? })?;
+                // Points of two pieces are apart, or their targets are.
+                map.add_apart(MapPiece { domain, target, coefficient: first.coefficient.times(second.coefficient)? })?;
             }
         }
         Some(map)

@@ -146,10 +146,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.needs.loops |= known.is_some() || hint.is_some() || may_be_treated(self.source, body);
         let (begin, hint) = match kind {
             LoopKind::Serial => (self.sum_in_copies(var, begin, end, body)?, hint),
-            LoopKind::Unrolled(times) => match self.sum_in_turns(var, (begin, end), times, body)? {
-                Some(rest) => (rest, Some(LoopHint::unrolled(1))),
-                None => (begin, hint),
-            },
+            LoopKind::Unrolled(times) => {
+                self.fetch_ahead_of_sums(var, begin, body)?;
+                match self.sum_in_turns(var, (begin, end), times, body)? {
+                    Some(rest) => (rest, Some(LoopHint::unrolled(1))),
+                    None => (begin, hint),
+                }
+            }
             _ => (begin, hint),
         };
         let name = &self.source.vars[var].name;

@@ -106,6 +106,10 @@ fn packed_formats_store_half() {
     assert_eq!(folder.succeed("info whole.mtx").lines().nth(1), folder.succeed("info mesh.mtx").lines().nth(1));
     folder.succeed("plot mesh.mtx -o mesh.svg -f 'packed(symmetric)'");
     folder.succeed("run 'C(i,j) = X(t,i) * X(t,j)' -g X:rand -d X:3,5 -f 'C:packed(symmetric)' --check");
+    // An operand that has every element makes a dense result.
+    let line = "run 'C(i,j) = A(i,k) * A(k,j)' -i A:mesh.mtx -f 'A:packed(symmetric)' --check --json";
+    let squared: serde_json::Value = serde_json::from_str(&folder.succeed(line)).unwrap();
+    assert_eq!(squared["formats"]["C"], "dense");
 }
 
 #[test]

@@ -64,6 +64,7 @@ mod sizes;
 mod storage;
 mod strategy;
 mod uncertain;
+mod unique;
 mod units;
 mod views;
 

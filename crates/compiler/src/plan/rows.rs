@@ -20,15 +20,18 @@
 //! Papers: Senanayake et al. 2020, §5 (`split`, `precompute`), and Figure 7, where users write such tiles; Goto and van de Geijn, *Anatomy of
 //! high-performance matrix multiplication* (2008), §6: tiles of registers.
 
+use std::collections::BTreeSet;
+
 use lacunar_base::Span;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
-use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, VarId, WorkspaceKind};
+use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, TensorId, VarId, WorkspaceKind};
 
 use super::given::order_command;
 use super::order::{choose, choose_factored};
 use super::skew::fresh;
 use super::storage;
+use super::traffic::Memory;
 use super::{Request, Search};
 use crate::concretize::{REGISTER_BYTES, fits_registers};
 use crate::iterate::iterators::{AccessKey, level_var};
@@ -74,13 +77,33 @@ pub(super) fn schedule(
     if !rows.order.iter().all(|var| lhs.vars.contains(var) || summed.contains(var)) {
         return None;
     }
-    let kinds = rows.tiled().or_else(|| rows.short()).or_else(|| rows.long())?;
-    let first = order_command(kernel, &rows.order).into_iter();
+    let inside = || rows.sums_inside(memory).and_then(|inside| Some((inside.tiled()?, inside.order)));
+    let in_order = |kinds: Vec<CommandKind>| (kinds, rows.order.clone());
+    let in_place = || rows.short().or_else(|| rows.long()).map(in_order);
+    let (kinds, order) = rows.tiled().map(in_order).or_else(inside).or_else(in_place)?;
+    let first = order_command(kernel, &order).into_iter();
     let others = kinds.into_iter().map(|kind| Command { kind, span: Span::NONE });
     Some(Schedule { commands: first.chain(others).collect() })
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    /// The same with the sums just outside of the last variable, if each operand stays in the cache: tiles of registers read one of them again
+    /// for every strip of another, but the result once, to which loops in the given order add every product.
+    fn sums_inside(&self, memory: Memory) -> Option<Rows<'a>> {
+        let operands: BTreeSet<TensorId> = self.body.accesses().iter().map(|access| access.tensor).collect();
+        let bytes = |operand: &TensorId| {
+            let tensor = &self.kernel.tensors[*operand];
+            let elements = tensor.dims.iter().map(|size| size.map(|size| size as f64)).product::<Option<f64>>()?;
+            Some(elements * tensor.dtype.size() as f64)
+        };
+        let largest = operands.iter().map(bytes).try_fold(0.0, |largest, bytes| Some(f64::max(largest, bytes?)))?;
+        let (row, outer) = self.order.split_last()?;
+        let (sums, others): (Vec<VarId>, Vec<VarId>) = outer.iter().partition(|var| self.summed.contains(var));
+        let order = [others, sums, vec![*row]].concat();
+        let fits = largest <= memory.near * LINE_BYTES as f64;
+        (fits && order != self.order).then(|| Rows { order, ..*self })
+    }
+
     /// Rows that fit the registers as they are: the variables behind the last sum.
     fn short(&self) -> Option<Vec<CommandKind>> {
         let last = self.order.iter().rposition(|var| self.summed.contains(var))?;
@@ -136,9 +159,14 @@ impl Rows<'_> {
             [&names(around)[..], &[tiles.clone(), strips], &names(&outer[first..]), &inside].concat(),
         ));
         kinds.extend(self.precomputed(&inside));
+        let is_of = |name: &Name, var: &VarId| name.text == self.kernel.vars[*var].name;
         let of_tiles = |kind: CommandKind| match kind {
-            CommandKind::Parallelize { var, unit, race } if var.text == self.kernel.vars[*tiled].name => {
+            CommandKind::Parallelize { var, unit, race } if is_of(&var, tiled) => {
                 CommandKind::Parallelize { var: tiles.clone(), unit, race }
+            }
+            // The sums are inside of tiles, each of which one thread forms.
+            CommandKind::Parallelize { var, unit, .. } if self.summed.iter().any(|summed| is_of(&var, summed)) => {
+                CommandKind::Parallelize { var: tiles.clone(), unit, race: Race::None }
             }
             other => other,
         };

@@ -7,6 +7,9 @@
 //! 0.95 with 512 to 1024 elements, which is what memory delivers while one line is on its way, and more with fewer. With 70 entries it
 //! takes as long as before.
 //!
+//! Loops that also store to the places that they gather from run one iteration at a time, and ask in the same way. A product with half of
+//! a symmetric matrix takes 0.65 to 0.7 of the time so, with 4 to 14 entries in a row.
+//!
 //! ```text
 //! for p in pos[i] .. pos[i+1] { t += vals[p] * x[crd[p]] }      prefetch &vals[pos[i] + 512], &crd[pos[i] + 512]
 //! ```
@@ -20,12 +23,27 @@ use lacunar_imp::{ArrayRole, Block, Expr, Stmt, VarId};
 
 use super::super::Emitter;
 use super::super::value;
+use super::known::Known;
 use crate::LlvmError;
 
 /// The prefetch distance, in elements from the first of a segment.
 const AHEAD: i64 = 512;
 
 impl<'ctx> Emitter<'ctx, '_> {
+    /// Before a loop that runs one iteration at a time: the same, if it sums up what it gathers.
+    pub(in crate::emit) fn fetch_ahead_of_sums(
+        &mut self,
+        counter: VarId,
+        begin: IntValue<'ctx>,
+        body: &Block,
+    ) -> Result<(), LlvmError> {
+        let gathers = |known: Known| known.gathers && !known.reductions.is_empty();
+        if Known::of(self.source, counter, body).is_some_and(gathers) {
+            self.fetch_ahead(counter, begin, body)?;
+        }
+        Ok(())
+    }
+
     /// Asks for the elements of inputs that a loop over the positions from `begin` on, or one soon after it, will read by its counter.
     pub(super) fn fetch_ahead(&mut self, counter: VarId, begin: IntValue<'ctx>, body: &Block) -> Result<(), LlvmError> {
         if begin.is_const() {

@@ -8,30 +8,37 @@
 //! ```
 //!
 //! The border is looked for from the end at which the condition is false, step by step, so that finding it takes no longer than the loop over
-//! that part: where a tensor's unique elements are one triangle, it is one step. A condition that ends to hold divides a loop from behind,
-//! and the part in which it is false is gone through in order afterwards.
+//! that part. A condition that ends to hold divides a loop from behind, and the part in which it is false is gone through in order
+//! afterwards. Of a tensor whose unique elements alone are stored, these may tell that the part has one element at most: then the loop over it
+//! is a branch.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)      A: csr, symmetric, i <= j stored      if border < A2_pos[i+1] { if A2_crd[border] <= i { ..  border += 1 } }
+//! ```
 //!
 //! On entry: an innermost serial loop over an ordered level, led by its iterator alone. Conditions are comparisons of sums of variables
 //! that select values.
 
 use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::DType;
-use lacunar_imp::{CompareOp, ExprId, LoopKind};
+use lacunar_imp::{CompareOp, ExprId, LoopKind, UnaryOp};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{BinaryFn, Expr, ExprKind, Literal, Role, Tensor, VarId};
 
 use super::here::Loop;
-use crate::comparisons::compared;
+use crate::comparisons::{Sum, compared};
 use crate::iterate::lattice::Point;
 use crate::levels::At;
 use crate::lower::compute::expr;
 use crate::lower::scope::{Fact, Interval};
 use crate::lower::storage::level;
-use crate::lower::{Lowerer, iter};
+use crate::lower::{Lowerer, iter, unique};
 
 /// A condition that divides a loop.
 pub(super) struct Division {
     condition: Expr,
+    /// The sum that it says to be at least 0.
+    sum: Sum,
     /// It holds from some coordinate on; otherwise up to one.
     rises: bool,
 }
@@ -80,7 +87,7 @@ fn monotone(tensors: &Arena<Tensor>, var: VarId, condition: &Expr) -> Option<Div
     }
     let (sum, is_equation) = compared(tensors, *function, a, b)?;
     let factor = sum.factor_of(var);
-    (!is_equation && factor != 0).then(|| Division { condition: condition.clone(), rises: factor > 0 })
+    (!is_equation && factor != 0).then(|| Division { condition: condition.clone(), sum, rises: factor > 0 })
 }
 
 /// The loop over some positions, in two parts, which `emit` emits.
@@ -97,12 +104,12 @@ pub(super) fn emit(
     let one = cx.b.int(1);
     let with = |cx: &Lowerer<'_>, holds| decided(&cx.kernel.tensors, l.body.clone(), &division.condition, holds);
     let (failing, holding) = (with(cx, false), with(cx, true));
+    let is_single = unique::fails_once(cx.kernel, &l.lattice.iterators[k].access, l.var, &division.sum);
     let border = cx.b.declare("border", if division.rises { begin } else { end });
     let here = cx.b.var(border);
     if division.rises {
         let is_left = cx.b.compare(CompareOp::Lt, here, end);
-        cx.repeat(is_left, |cx| {
-            leave_if_holds(cx, l, k, here, division)?;
+        while_failing(cx, l, k, (is_left, here), (division, is_single), |cx| {
             emit(cx, &Loop { body: &failing, ..*l }, Part::At(here))?;
             let next = cx.b.add(here, one);
             cx.b.assign(border, next);
@@ -111,9 +118,8 @@ pub(super) fn emit(
         return emit(cx, &Loop { body: &holding, ..*l }, Part::Between((here, end)));
     }
     let is_left = cx.b.compare(CompareOp::Gt, here, begin);
-    cx.repeat(is_left, |cx| {
-        let before = cx.b.sub(here, one);
-        leave_if_holds(cx, l, k, before, division)?;
+    let before = cx.b.sub(here, one);
+    while_failing(cx, l, k, (is_left, before), (division, is_single), |cx| {
         cx.b.assign(border, before);
         Ok(())
     })?;
@@ -121,21 +127,42 @@ pub(super) fn emit(
     emit(cx, &Loop { body: &failing, ..*l }, Part::Between((here, end)))
 }
 
-/// Leaves the loop around if the condition holds at a position of iterator `k`.
-fn leave_if_holds(
+/// Takes steps while some are left and the condition fails at a position of iterator `k`; one step, if it can fail once only.
+fn while_failing(
+    cx: &mut Lowerer<'_>,
+    l: &Loop<'_>,
+    k: usize,
+    (is_left, position): (ExprId, ExprId),
+    (division, is_single): (&Division, bool),
+    step: impl FnOnce(&mut Lowerer<'_>) -> Result<(), Diagnostic>,
+) -> Result<(), Diagnostic> {
+    if is_single {
+        return cx.when(is_left, |cx| {
+            let holds = holds_at(cx, l, k, position, division)?;
+            let fails = cx.b.unary(UnaryOp::Not, holds);
+            cx.when(fails, step)
+        });
+    }
+    cx.repeat(is_left, |cx| {
+        let holds = holds_at(cx, l, k, position, division)?;
+        cx.when(holds, |cx| cx.b.push(lacunar_imp::Stmt::Break));
+        step(cx)
+    })
+}
+
+/// The condition at a position of iterator `k`.
+fn holds_at(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,
     k: usize,
     position: ExprId,
     division: &Division,
-) -> Result<(), Diagnostic> {
+) -> Result<ExprId, Diagnostic> {
     let iterator = &l.lattice.iterators[k];
     let at = At { parent: iter::parent(cx, iterator, l.scope)?, position, state: None };
     let code = level(cx, &iterator.access, iterator.level, l.scope)?;
     let coordinate = code.coordinate(&mut cx.b, &cx.kernel.vars[l.var].name, at);
-    let holds = expr(cx, &division.condition, &l.scope.with(Fact::Value(l.var, coordinate)))?;
-    cx.when(holds, |cx| cx.b.push(lacunar_imp::Stmt::Break));
-    Ok(())
+    expr(cx, &division.condition, &l.scope.with(Fact::Value(l.var, coordinate)))
 }
 
 /// A statement where it is known if a condition holds, without additions of nothing to a dense result.

@@ -2,10 +2,15 @@
 //!
 //! ```text
 //! y(j) += A(i,j) * x(i), i shared
-//! y_copies: chunks * n
-//! for chunk parallel { y_copies[n chunk ..] = 0; ..; y_copies[n chunk + j] += .. }
+//! y_copies: (chunks - 1) * n
+//! for chunk parallel {
+//!   if chunk == 0 { ..; y_vals[j] += .. } else { y_copies[n (chunk - 1) ..] = 0; ..; y_copies[n (chunk - 1) + j] += .. }
+//! }
 //! for pieces of 0 .. n parallel { for c, p { y_vals[p] += y_copies[n c + p] } }
 //! ```
+//!
+//! The first chunk adds to the tensor itself where that is an array ([`first_adds`]). Where unique elements tell that a chunk adds to none
+//! before its first row, as with the upper half of a symmetric matrix, its copy begins there: what is before is neither cleared nor combined.
 //!
 //! A copy is of all of a tensor, or, inside of loops over its outer levels, of the block under their coordinates. A scalar
 //! workspace is a variable of the chunk, which it leaves in its place at the end.
@@ -16,8 +21,8 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{ArrayId, CompareOp, ExprId};
-use lacunar_notation::{Monoid, Role, TensorId, WorkspaceKind};
+use lacunar_imp::{ArrayId, BinaryOp, CompareOp, ExprId};
+use lacunar_notation::{Access, Monoid, Role, TensorId, VarId, WorkspaceKind};
 
 use super::values::{
     Beside, Pair, beside_name, combine_at, combine_pair, combine_pair_at, combine_variable, compared_in, first_beside,
@@ -25,13 +30,17 @@ use super::values::{
 };
 use super::workspace::declare_beside;
 use super::{Addition, Sink, Workspace};
+use crate::comparisons::Sum;
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::lower::derive::{position, value_position};
 use crate::lower::scope::{Fact, Scope};
-use crate::lower::sizes::product;
+use crate::lower::sizes::{ceil_div, product};
 use crate::lower::storage::{count_values, extent, is_inside_dimension, values};
 use crate::lower::units::pieces::in_pieces;
-use crate::lower::{Lowerer, MutableVar};
+use crate::lower::{GRAIN, INDEX, Lowerer, MutableVar, unique};
+
+/// The work of making one element of a copy and adding it up, in scalar iterations.
+const WORK_OF_COPY: i64 = 2;
 
 /// The part of a tensor that a loop adds to.
 #[derive(Clone, Copy)]
@@ -41,6 +50,26 @@ pub(in crate::lower) struct Extent {
     first: ExprId,
     /// Its number of elements.
     pub len: ExprId,
+}
+
+/// The chunks that a loop is cut into.
+#[derive(Clone, Copy)]
+pub(in crate::lower) struct Shares {
+    pub chunks: ExprId,
+    /// The variable whose values they share.
+    pub var: VarId,
+    /// The first adds to the tensor itself.
+    pub first_adds: bool,
+}
+
+impl Shares {
+    /// The number of chunks that have copies.
+    fn copied(self, cx: &mut Lowerer<'_>) -> ExprId {
+        let one = cx.b.int(1);
+        // There may be no chunk, where there is nothing to share.
+        let some = cx.b.binary(BinaryOp::Max, self.chunks, one);
+        if self.first_adds { cx.b.sub(some, one) } else { self.chunks }
+    }
 }
 
 impl Extent {
@@ -55,6 +84,8 @@ impl Extent {
 pub(in crate::lower) struct Copies {
     of: Extent,
     array: ArrayId,
+    /// For each copy, the element that it begins with, if chunks add to none before.
+    begins: Option<ArrayId>,
     /// The flags that tell if a chunk gave anything, if the pattern of a result depends on it.
     given: Option<ArrayId>,
     /// The values beside indices.
@@ -121,9 +152,56 @@ pub(in crate::lower) fn extent_of(cx: &mut Lowerer<'_>, tensor: TensorId, scope:
     Ok(Extent { tensor, first, len })
 }
 
+/// True if the first chunk can add to the tensors themselves: arrays, about which nothing else has to be kept.
+pub(in crate::lower) fn first_adds(cx: &Lowerer<'_>, extents: &[Extent], scope: &Scope) -> bool {
+    let is_array = |extent: &Extent| {
+        let is_single = cx.b.as_const(extent.len).is_some_and(|len| len.bits == 1);
+        let keeps_more = scope.sink(extent.tensor).is_none_or(|sink| sink.given().is_some() || sink.beside().is_some());
+        !extent.is_variable(cx, scope) && !is_single && !keeps_more && compared_in(cx.kernel, extent.tensor).is_none()
+    };
+    scope.appended().is_none() && extents.iter().all(is_array)
+}
+
+/// True if a chunk adds to no row of a dense result before the first of its values of `var`.
+fn adds_behind(cx: &Lowerer<'_>, extent: &Extent, var: VarId) -> bool {
+    let (kernel, info) = (cx.kernel, &cx.kernel.tensors[extent.tensor]);
+    let is_whole = cx.b.as_const(extent.first).is_some_and(|first| first.bits == 0);
+    let is_plain = info.format.is_dense() && info.format.packing().is_none() && info.format.map().is_none();
+    let fits = info.role == Role::Result && is_whole && is_plain && info.view.is_none();
+    if !fits || !kernel.provenance.is_plain(var) {
+        return false;
+    }
+    let mut is_behind = true;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        let key = AccessKey::from(&assign.lhs);
+        if assign.lhs.tensor != extent.tensor || key.vars.is_empty() {
+            return;
+        }
+        let row = level_var(kernel, &key, 0);
+        let mut sum = Sum::number(0);
+        let fits = sum.add_term(row, 1).and_then(|()| sum.add_term(var, -1)).is_some();
+        let tells = |access: &Access| unique::is_everywhere(kernel, &AccessKey::from(access), row, &sum);
+        is_behind &= row == var || fits && assign.rhs.accesses().into_iter().any(tells);
+    });
+    is_behind
+}
+
+/// Reduces the number of chunks, so that each has more work than its copy of a tensor makes; one, if there are any, is left.
+pub(in crate::lower) fn worth_copying(cx: &mut Lowerer<'_>, chunks: ExprId, extent: &Extent, scope: &Scope) -> ExprId {
+    let Some(most) = scope.most_chunks() else { return chunks };
+    let (work, grain, one) = (cx.b.int(WORK_OF_COPY), cx.b.int(GRAIN as i64), cx.b.int(1));
+    let own = product(&mut cx.b, extent.len, work);
+    let grains = ceil_div(&mut cx.b, own, grain);
+    let grains = cx.b.binary(BinaryOp::Max, grains, one);
+    let worth = cx.b.binary(BinaryOp::Div, most, grains);
+    let worth = cx.b.binary(BinaryOp::Max, worth, one);
+    cx.b.binary(BinaryOp::Min, chunks, worth)
+}
+
 /// Declares copies of the part of a tensor that the chunks add to.
-pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, extent: &Extent, chunks: ExprId, scope: &Scope) -> Copies {
+pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, extent: &Extent, shares: Shares, scope: &Scope) -> Copies {
     let info = &cx.kernel.tensors[extent.tensor];
+    let chunks = shares.copied(cx);
     let total = product(&mut cx.b, chunks, extent.len);
     let array = cx.b.local_array(&format!("{}_copies", info.name), info.dtype);
     cx.b.alloc(array, total, false);
@@ -138,11 +216,22 @@ pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, extent: &Extent, chunks: E
         cx.b.alloc(beside, total, false);
         beside
     });
-    Copies { of: *extent, array, given, beside }
+    let begins = (shares.first_adds && adds_behind(cx, extent, shares.var)).then(|| {
+        let begins = cx.b.local_array(&format!("{}_begins", info.name), INDEX);
+        cx.b.alloc(begins, chunks, false);
+        begins
+    });
+    Copies { of: *extent, array, begins, given, beside }
 }
 
-/// At the beginning of a chunk: its copy is empty, and takes the place of the tensor.
-pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId, scope: &mut Scope) {
+/// At the beginning of a chunk, whose first value of the variable that chunks share is `low`: its copy, that of a number, is empty, and takes
+/// the place of the tensor.
+pub(in crate::lower) fn begin(
+    cx: &mut Lowerer<'_>,
+    copies: &Copies,
+    (chunk, low): (ExprId, ExprId),
+    scope: &mut Scope,
+) {
     let info = &cx.kernel.tensors[copies.of.tensor];
     let Some(of) = scope.sink(copies.of.tensor) else { return };
     let identity = identity_of(cx, copies.of.tensor);
@@ -160,7 +249,14 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, copies: &Copies, chunk: Expr
     }
     let begin = cx.b.mul(chunk, copies.of.len);
     let end = cx.b.add(begin, copies.of.len);
-    cx.fill(copies.array, (begin, end), identity);
+    let mut cleared = begin;
+    if let Some(begins) = copies.begins {
+        let row = block_below(cx, copies.of.tensor, 1, scope);
+        let first = cx.b.mul(low, row);
+        cx.b.store(begins, chunk, first);
+        cleared = cx.b.add(begin, first);
+    }
+    cx.fill(copies.array, (cleared, end), identity);
     if let (Some(beside), Some(compared)) = (copies.beside, compared_in(cx.kernel, copies.of.tensor)) {
         let first = first_beside(cx, compared);
         cx.fill(beside, (begin, end), first);
@@ -214,11 +310,11 @@ pub(in crate::lower) fn is_done(cx: &mut Lowerer<'_>, copies: &Copies, scope: &S
 pub(in crate::lower) fn add_up(
     cx: &mut Lowerer<'_>,
     copies: &Copies,
-    chunks: ExprId,
+    shares: Shares,
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
-    let zero = cx.b.int(0);
-    let Copies { of: Extent { first, len, .. }, array, beside, .. } = *copies;
+    let (zero, chunks) = (cx.b.int(0), shares.copied(cx));
+    let Copies { of: Extent { first, len, .. }, array, begins, beside, .. } = *copies;
     let monoid = monoid_of(cx.kernel, copies.of.tensor);
     let of = scope.sink(copies.of.tensor);
     let held = of.as_ref().and_then(|of| of.beside());
@@ -243,6 +339,10 @@ pub(in crate::lower) fn add_up(
         in_pieces(cx, len, work, |cx, (from, to)| {
             cx.b.for_loop("c", zero, chunks, |b, c| {
                 let begin = b.mul(c, len);
+                let from = begins.map_or(from, |begins| {
+                    let own = b.load("own_begin", begins, c);
+                    b.binary(BinaryOp::Max, from, own)
+                });
                 b.for_loop("p", from, to, |b, p| {
                     let at = b.add(begin, p);
                     let part = b.load("part", array, at);

@@ -146,7 +146,7 @@ impl Dense {
     fn clear_apart(&mut self, cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
         let Clearing::Inside(depth) = self.clearing else { return Ok(()) };
         let order = self.access.vars.len();
-        if depth == 0 || depth + 1 >= order || has_shared_loop(cx, &cx.kernel.stmt) {
+        if depth == 0 || depth + 1 >= order {
             return Ok(());
         }
         let row = level_var(cx.kernel, &self.access, depth);

@@ -21,8 +21,8 @@
 //! ```
 //!
 //! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
-//! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. A sparse
-//! result that the outermost loop assembles is made in pieces ([`piece`]), in the arrays of the whole where operands tell the place
+//! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. So does the first
+//! of several, where the tensor is an array. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), in the arrays of the whole where operands tell the place
 //! of each ([`exact`]), and values for a pattern that is given find their place in it ([`placed`]).
 //!
 //! If all that a loop computes are variables that come to a value which nothing changes any more (`or`, `any`), a chunk that has
@@ -53,11 +53,10 @@ use crate::lower::nest::leaf_loop;
 use crate::lower::room::with_room;
 use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sinks::carried::Room;
-use crate::lower::sinks::copies::{Copies, Extent};
+use crate::lower::sinks::copies::{Copies, Extent, Shares};
 use crate::lower::sinks::{Append, atomic, carried, copies, exact, finish_result, given, piece, placed, workspace};
-use crate::lower::sizes::{ceil_div, product};
 use crate::lower::storage::{ancestor, code, count_positions, level};
-use crate::lower::{GRAIN, INDEX, Lowerer, Phase};
+use crate::lower::{INDEX, Lowerer, Phase};
 
 /// Chunks for each thread, so that threads that are done early find more to do.
 const CHUNKS_PER_THREAD: i64 = 8;
@@ -98,12 +97,11 @@ fn writes_in_shared_loop(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool
     }
 }
 
-/// The work of making one element of a copy and adding it up, in scalar iterations.
-const WORK_OF_COPY: i64 = 2;
-
 /// How the chunks of a loop get along.
 struct ChunkSums {
     copies: Vec<Copies>,
+    /// The first chunk adds to the tensors themselves.
+    first_adds: bool,
     carried: Option<Room>,
     /// The flag of chunks that leave others nothing to do.
     done: Option<ArrayId>,
@@ -139,15 +137,17 @@ pub(in crate::lower) fn parallel_loop(
     let arrays: Vec<&Extent> = extents.iter().filter(|extent| !extent.is_variable(cx, &scope)).collect();
     if !arrays.is_empty() {
         for extent in &arrays {
-            chunks = worth_copying(cx, chunks, extent, &scope);
+            chunks = copies::worth_copying(cx, chunks, extent, &scope);
         }
         chunks = cx.b.define("copied_chunks", chunks);
     }
+    let first_adds = !arrays.is_empty() && copies::first_adds(cx, &extents, &scope);
+    let shares = Shares { chunks, var, first_adds };
     let shared = |cx: &mut Lowerer<'_>| {
-        let copies = extents.iter().map(|extent| copies::declare(cx, extent, chunks, &scope)).collect();
+        let copies = extents.iter().map(|extent| copies::declare(cx, extent, shares, &scope)).collect();
         let carried = carries.map(|(tensor, depth)| carried::declare(cx, tensor, depth, chunks, &scope));
         let done = done_flag(cx, &added, copied, body);
-        let sums = ChunkSums { copies, carried, done };
+        let sums = ChunkSums { copies, first_adds, carried, done };
         let mut inside = scope.clone();
         if is_atomic {
             added.iter().for_each(|tensor| atomic::begin(*tensor, &mut inside));
@@ -156,15 +156,18 @@ pub(in crate::lower) fn parallel_loop(
             chunk(cx, var, (number, share), body, &sums, scope)
         })?;
         for of in &sums.copies {
-            copies::add_up(cx, of, chunks, &scope)?;
+            let one = cx.b.int(1);
+            let is_some = first_adds.then(|| cx.b.compare(CompareOp::Gt, chunks, one));
+            cx.when_some(is_some, |cx| copies::add_up(cx, of, shares, &scope))?;
         }
         match sums.carried {
             Some(room) => carried::add_up(cx, room, chunks, &scope),
             None => Ok(()),
         }
     };
-    if arrays.is_empty() {
-        cx.say(outside, &format!("{}: threads", cx.var_name(var)));
+    if arrays.is_empty() || first_adds {
+        let how = if first_adds { ", each chunk but the first with copies of its own" } else { "" };
+        cx.say(outside, &format!("{}: threads{how}", cx.var_name(var)));
         return shared(cx);
     }
     cx.say(outside, &format!("{}: one chunk, where copies are not worth their work", cx.var_name(var)));
@@ -184,17 +187,6 @@ pub(in crate::lower) fn parallel_loop(
     Ok(())
 }
 
-/// Reduces the number of chunks, so that each has more work than its copy of a tensor makes.
-fn worth_copying(cx: &mut Lowerer<'_>, chunks: ExprId, extent: &Extent, scope: &Scope) -> ExprId {
-    let Some(most) = scope.most_chunks() else { return chunks };
-    let (work, grain, one) = (cx.b.int(WORK_OF_COPY), cx.b.int(GRAIN as i64), cx.b.int(1));
-    let own = product(&mut cx.b, extent.len, work);
-    let grains = ceil_div(&mut cx.b, own, grain);
-    let grains = cx.b.binary(BinaryOp::Max, grains, one);
-    let worth = cx.b.binary(BinaryOp::Div, most, grains);
-    cx.b.binary(BinaryOp::Min, chunks, worth)
-}
-
 /// The body of one chunk.
 fn chunk(
     cx: &mut Lowerer<'_>,
@@ -205,8 +197,22 @@ fn chunk(
     scope: &Scope,
 ) -> Result<(), Diagnostic> {
     let mut scope = scope.clone();
+    if sums.first_adds {
+        let (zero, one) = (cx.b.int(0), cx.b.int(1));
+        let (own, outcome) = cx.block(|cx| leaf_loop(cx, var, share, body, &scope));
+        outcome?;
+        let (copied, outcome) = cx.block(|cx| {
+            let copy = cx.b.sub(number, one);
+            sums.copies.iter().for_each(|of| copies::begin(cx, of, (copy, share.0), &mut scope));
+            leaf_loop(cx, var, share, body, &scope)
+        });
+        outcome?;
+        let is_first = cx.b.compare(CompareOp::Eq, number, zero);
+        cx.branch(is_first, own, copied);
+        return Ok(());
+    }
     for of in &sums.copies {
-        copies::begin(cx, of, number, &mut scope);
+        copies::begin(cx, of, (number, share.0), &mut scope);
     }
     if let Some(room) = sums.carried {
         carried::begin(cx, room, number, var, share, &mut scope)?;

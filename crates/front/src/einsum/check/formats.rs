@@ -4,11 +4,11 @@
 //! undeclared result is sparse (order 2: `csr`, higher: `csf`) if, along each of its dimensions, its entries are
 //! structurally absent wherever those of the sparse operands that run along it are; else it is dense.
 //! `C(i,k) = A(i,j) * B(j,k)` is sparse if both `A` and `B` are, and dense if only one is, for then whole rows or columns
-//! of it are full.
+//! of it are full. A packed operand that has every element, a symmetric one, is as good as a dense one.
 
 use indexmap::IndexSet;
 use lacunar_base::Span;
-use lacunar_formats::{DType, Format, FormatError, Scalar};
+use lacunar_formats::{DType, Format, FormatError, Packing, Scalar};
 use lacunar_notation::operator::Bodies;
 use lacunar_notation::{
     Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, Tensor, TensorId, VarId,
@@ -113,7 +113,8 @@ fn is_absent(program: &Program, expr: &Expr, var: VarId) -> bool {
         ExprKind::Literal(_) => false,
         ExprKind::Access(access) => {
             let tensor = &program.tensors[access.tensor];
-            let is_sparse = !tensor.format.is_dense() && !has_every_place(tensor);
+            let is_full = tensor.format.packing().is_some_and(Packing::is_full);
+            let is_sparse = !tensor.format.is_dense() && !is_full && !has_every_place(tensor);
             access.vars.contains(&var) && is_sparse && tensor.fill().is_zero()
         }
         ExprKind::Unary(function, operand) => function.keeps_zero() && absent(operand),
