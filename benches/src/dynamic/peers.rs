@@ -47,8 +47,9 @@ impl Peers {
 
     /// Starts all on a file of entries.
     pub fn start(&self, entries: &Path) -> Result<Vec<(&'static str, Peer)>> {
-        let start =
-            |(name, program): &(&'static str, Program)| Ok((*name, Peer::start(name, program, entries, name, self.threads)?));
+        let start = |(name, program): &(&'static str, Program)| {
+            Ok((*name, Peer::start(name, program, entries, name, self.threads)?))
+        };
         self.programs.iter().map(start).collect()
     }
 }

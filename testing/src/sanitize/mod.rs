@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! corpus --sanitize thread nodes/sum
-//!   -> child: LACUNAR_ENGINES=c LACUNAR_THREADS=1,2,7 OMP_NUM_THREADS=7 CC="gcc -g -fsanitize=thread" corpus c/
+//!   -> child: LACUNAR_ENGINES=c LACUNAR_THREADS=1,2,7 OMP_NUM_THREADS=7 CC="env -u LD_PRELOAD gcc -g -fsanitize=thread" corpus c/
 //!        instance nodes/sum[A=d{list},B=csr,C=csr]
 //!        WARNING: ThreadSanitizer: data race ...
 //!   -> thread: nodes/sum[A=d{list},B=csr,C=csr]
@@ -66,8 +66,8 @@ impl Sanitizer {
     /// There is no GCC, or it lacks the sanitizer.
     pub fn environment(self, folder: &Path) -> Result<Vec<(&'static str, OsString)>, String> {
         let flags = match self {
-            Sanitizer::Address => "gcc -g -fsanitize=address,undefined",
-            Sanitizer::Thread => "gcc -g -fsanitize=thread",
+            Sanitizer::Address => "env -u LD_PRELOAD gcc -g -fsanitize=address,undefined",
+            Sanitizer::Thread => "env -u LD_PRELOAD gcc -g -fsanitize=thread",
         };
         let libraries = match self {
             Sanitizer::Address => library("libasan.so")?,
@@ -104,7 +104,11 @@ fn order_of_openmp(folder: &Path) -> Result<String, String> {
     // OpenMP's library is loaded along with it, where its functions are looked for.
     command.args(["-Wl,--no-as-needed", "-lgomp", "-ldl"]);
     let output = command.output().map_err(|error| format!("gcc cannot be started: {error}"))?;
-    if output.status.success() { Ok(library.display().to_string()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+    if output.status.success() {
+        Ok(library.display().to_string())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
 }
 
 /// Says which instance is run, where somebody listens: reports that follow are about it.
@@ -171,7 +175,9 @@ mod tests {
 
     /// A program of C in which all threads of a region do something to the number `x`.
     fn program(work: &str) -> String {
-        format!("int x, y; int main(void) {{ _Pragma(\"omp parallel for schedule(dynamic, 1)\") for (int c = 0; c < 64; c++) {{ {work} }} y = x; return 0; }}")
+        format!(
+            "int x, y; int main(void) {{ _Pragma(\"omp parallel for schedule(dynamic, 1)\") for (int c = 0; c < 64; c++) {{ {work} }} y = x; return 0; }}"
+        )
     }
 
     /// True if a sanitizer has nothing to say about a program; `None` where it is not there.
@@ -205,7 +211,11 @@ mod tests {
 
     #[test]
     fn accesses_outside_of_arrays_are_seen() {
-        let source = |at: u32| format!("#include <stdlib.h>\nint main(int n, char **_) {{ int *a = malloc(16); a[n - 1 + {at}] = n; return a[n - 1 + {at}] - n; }}");
+        let source = |at: u32| {
+            format!(
+                "#include <stdlib.h>\nint main(int n, char **_) {{ int *a = malloc(16); a[n - 1 + {at}] = n; return a[n - 1 + {at}] - n; }}"
+            )
+        };
         let verdict = |at: u32| is_clean(Sanitizer::Address, &source(at)).unwrap_or(at < 4);
         assert!(verdict(3));
         assert!(!verdict(4));
