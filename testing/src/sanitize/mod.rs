@@ -173,10 +173,12 @@ fn watched(name: &str, mut command: Command) -> std::io::Result<bool> {
 mod tests {
     use super::*;
 
-    /// A program of C in which all threads of a region do something to the number `x`.
-    fn program(work: &str) -> String {
+    /// A program of C in which threads do something to the number `x`; by a static schedule each of them does.
+    fn program(schedule: &str, work: &str) -> String {
+        let pragma = format!("_Pragma(\"omp parallel for schedule({schedule}, 1)\")");
         format!(
-            "int x, y; int main(void) {{ _Pragma(\"omp parallel for schedule(dynamic, 1)\") for (int c = 0; c < 64; c++) {{ {work} }} y = x; return 0; }}"
+            "int x, y; int main(int n, char **_) {{ {pragma} for (int c = 0; c < 64 * n; c++) {{ {work} }} \
+             {pragma} for (int c = 0; c < 64; c++) {{ {work} }} y = x; return 0; }}"
         )
     }
 
@@ -203,10 +205,14 @@ mod tests {
 
     #[test]
     fn races_are_seen_and_orders_of_openmp_are_none() {
-        let verdict = |work: &str| is_clean(Sanitizer::Thread, &program(work)).unwrap_or(work != "x++;");
-        assert!(!verdict("x++;"));
-        assert!(verdict("_Pragma(\"omp atomic\") x += c;"));
-        assert!(verdict("_Pragma(\"omp critical(one)\") { x += c; }"));
+        let verdict = |schedule: &str, work: &str| {
+            is_clean(Sanitizer::Thread, &program(schedule, work)).unwrap_or(work != "x++;")
+        };
+        assert!(!verdict("static", "x++;"));
+        for schedule in ["static", "dynamic"] {
+            assert!(verdict(schedule, "_Pragma(\"omp atomic\") x += c;"));
+            assert!(verdict(schedule, "_Pragma(\"omp critical(one)\") { x += c; }"));
+        }
     }
 
     #[test]

@@ -23,15 +23,26 @@ static void work(void *argument)
     __tsan_release(&region->ends);
 }
 
-void GOMP_parallel(void (*code)(void *), void *data, unsigned threads, unsigned flags)
-{
-    void (*next)(void (*)(void *), void *, unsigned, unsigned);
-    *(void **)&next = dlsym(RTLD_NEXT, "GOMP_parallel");
-    struct region region = {code, data, 0, 0};
-    __tsan_release(&region.begins);
-    next(work, &region, threads, flags);
-    __tsan_acquire(&region.ends);
-}
+/* A function of OpenMP that lets threads work at a region, with further parameters. */
+#define REGION(name, parameters, arguments)                                                                                                \
+    void name(void (*code)(void *), void *data, unsigned threads, parameters)                                                              \
+    {                                                                                                                                      \
+        void (*next)(void (*)(void *), void *, unsigned, parameters);                                                                      \
+        *(void **)&next = dlsym(RTLD_NEXT, #name);                                                                                         \
+        struct region region = {code, data, 0, 0};                                                                                         \
+        __tsan_release(&region.begins);                                                                                                    \
+        next(work, &region, threads, arguments);                                                                                           \
+        __tsan_acquire(&region.ends);                                                                                                      \
+    }
+
+#define LIST(...) __VA_ARGS__
+
+/* Loops whose bounds the compiler knows have functions of their own. */
+REGION(GOMP_parallel, unsigned flags, flags)
+REGION(GOMP_parallel_loop_nonmonotonic_dynamic, LIST(long begin, long end, long step, long chunk, unsigned flags),
+       LIST(begin, end, step, chunk, flags))
+REGION(GOMP_parallel_loop_dynamic, LIST(long begin, long end, long step, long chunk, unsigned flags),
+       LIST(begin, end, step, chunk, flags))
 
 /* One place for all sections that exclude each other. */
 static char unnamed;
