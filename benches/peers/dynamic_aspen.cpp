@@ -2,7 +2,8 @@
  * step adds up x alone, and reads less than others do.
  *
  * `step map` goes through all edges of the tree of vertices, `step flat` through the array of vertices that Aspen calls a flat
- * snapshot, which `step prepare` makes. One thread: compiled without a scheduler.
+ * snapshot, which `step prepare` makes. For one thread it is compiled without a scheduler, for several with
+ * -DHOMEGROWN.
  */
 #include "dynamic.h"
 
@@ -10,6 +11,12 @@
 
 using dynamic::Edge;
 using Pair = std::tuple<uintV, uintV>;
+
+#ifdef HOMEGROWN
+constexpr bool SEQUENTIAL = false;
+#else
+constexpr bool SEQUENTIAL = true;
+#endif
 
 struct Graph {
     size_t n;
@@ -40,12 +47,12 @@ struct Graph {
 
     void insert(const Edge *edges, size_t count) {
         auto some = pairs(edges, count);
-        take(graph.insert_edges_batch(count, some.data(), true, false, n, true));
+        take(graph.insert_edges_batch(count, some.data(), true, false, n, SEQUENTIAL));
     }
 
     void remove(const Edge *edges, size_t count) {
         auto some = pairs(edges, count);
-        take(graph.delete_edges_batch(count, some.data(), true, false, n, true));
+        take(graph.delete_edges_batch(count, some.data(), true, false, n, SEQUENTIAL));
     }
 
     /* The version before goes. */
@@ -55,6 +62,8 @@ struct Graph {
         next.clear_root();
     }
 
+    void unpack(double *) {}
+
     bool step(const char *name, const double *x, double *y) {
         if (!strcmp(name, "map")) {
             auto add = [&](const uintV &u, const uintV &v) { y[u] += x[v]; };
@@ -62,12 +71,13 @@ struct Graph {
             return true;
         }
         if (!strcmp(name, "flat")) {
-            for (size_t i = 0; i < flat.size(); i++) {
+            auto row = [&](size_t i) {
                 double sum = 0;
                 auto add = [&](const uintV &v, size_t) { sum += x[v]; };
                 flat[i].map_elms(i, add);
                 if (sum != 0) y[i] = sum;
-            }
+            };
+            parallel_for(0, flat.size(), row, 64);
             return true;
         }
         if (!strcmp(name, "prepare")) {

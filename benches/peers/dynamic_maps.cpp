@@ -1,8 +1,8 @@
 /* PAM and CPAM as peers of dynamic tensors: a map of columns for each row, in an array, and in a map of rows.
  *
- * Compiled with -DPAM or -DCPAM. One thread: PARLAY_SEQUENTIAL. Batches are sorted by row and column, and each row's part goes into its
+ * Compiled with -DPAM or -DCPAM, for one thread with -DPARLAY_SEQUENTIAL. Rows are shared among threads. Batches are sorted by row and column, and each row's part goes into its
  * map at once; in CPAM, whose insertion of one entry loses others of small maps, so does a single one. `step rows` goes through the array, `step tree` through a map of maps,
- * and `step sum` adds the matrix and its columns moved by one (PAM alone; `step prepare` makes what these need).
+ * `step map` makes a map of the results of a map of maps, and `step sum` adds the matrix and its columns moved by one (PAM alone; `step prepare` makes what these need).
  */
 #include "dynamic.h"
 
@@ -38,6 +38,7 @@ struct Graph {
     std::vector<Row> rows;
 #ifdef PAM
     Rows tree;
+    Row mapped;
     std::vector<Pair> others;
     std::vector<size_t> ends;
 #endif
@@ -48,10 +49,23 @@ struct Graph {
     size_t size() const { return std::accumulate(rows.begin(), rows.end(), size_t(0), [](size_t n, const Row &row) { return n + row.size(); }); }
 
     template <class F> static void by_row(const std::vector<Edge> &edges, const F &each) {
-        for (size_t k = 0, end; k < edges.size(); k = end) {
-            for (end = k; end < edges.size() && edges[end].row == edges[k].row;) end++;
-            each(edges[k].row, &edges[k], end - k);
-        }
+        std::vector<size_t> begins;
+        for (size_t k = 0; k < edges.size(); k++)
+            if (!k || edges[k].row != edges[k - 1].row) begins.push_back(k);
+        begins.push_back(edges.size());
+        parlay::parallel_for(0, begins.size() - 1, [&](size_t r) {
+            each(edges[begins[r]].row, &edges[begins[r]], begins[r + 1] - begins[r]);
+        });
+    }
+
+    static std::vector<Edge> sorted(const Edge *some, size_t n) {
+        std::vector<Edge> edges(some, some + n);
+#ifdef PARLAY_SEQUENTIAL
+        return dynamic::sorted(std::move(edges));
+#else
+        parlay::sort_inplace(parlay::make_slice(edges), dynamic::before);
+        return edges;
+#endif
     }
 
     static void put(Row &row, const Edge *some, size_t n) {
@@ -73,7 +87,7 @@ struct Graph {
 #ifdef PAM
         if (n == 1) return rows[edges->row].insert(Pair(edges->column, edges->value));
 #endif
-        build(dynamic::sorted(std::vector<Edge>(edges, edges + n)));
+        build(sorted(edges, n));
     }
 
     void remove(const Edge *edges, size_t n) {
@@ -83,7 +97,7 @@ struct Graph {
             return;
         }
 #endif
-        by_row(dynamic::sorted(std::vector<Edge>(edges, edges + n)), [&](uint32_t i, const Edge *some, size_t n) {
+        by_row(sorted(edges, n), [&](uint32_t i, const Edge *some, size_t n) {
             parlay::sequence<uint32_t> keys(n);
             for (size_t k = 0; k < n; k++) keys[k] = some[k].column;
 #ifdef PAM
@@ -140,15 +154,34 @@ struct Graph {
     }
 #endif
 
+    void unpack(double *y) {
+#ifdef PAM
+        auto take = [&](Pair &pair) { y[pair.first] = pair.second; };
+        Row::Tree::foreach_seq(mapped.root, take, true);
+        mapped = Row();
+#else
+        (void)y;
+#endif
+    }
+
     bool step(const char *name, const double *x, double *y) {
         if (!strcmp(name, "rows")) {
-            for (size_t i = 0; i < rows.size(); i++) y[i] = dot(rows[i], x);
+            parlay::parallel_for(0, rows.size(), [&](size_t i) { y[i] = dot(rows[i], x); });
             return true;
         }
 #ifdef PAM
         if (!strcmp(name, "tree")) {
+#ifdef PARLAY_SEQUENTIAL
             auto add = [&](typename Rows::E &row) { y[row.first] = dot(row.second, x); };
             Rows::Tree::foreach_seq(tree.root, add, true);
+#else
+            auto add = [&](typename Rows::E &row, size_t) { y[row.first] = dot(row.second, x); };
+            Rows::Tree::foreach_index(tree.root, 0, add, 64, true);
+#endif
+            return true;
+        }
+        if (!strcmp(name, "map")) {
+            mapped.root = Row::Tree::template map<Rows::Tree>(tree.root, [&](typename Rows::E &row) { return dot(row.second, x); });
             return true;
         }
         if (!strcmp(name, "sum")) {

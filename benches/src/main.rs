@@ -163,7 +163,10 @@ fn main() -> Result<()> {
         return insertion::measure(arguments.rounds(), arguments.quick);
     }
     if arguments.dynamic {
-        return dynamic::measure(&arguments.filters, arguments.rounds(), arguments.quick, arguments.peers);
+        ensure!(!arguments.threads.contains(&0), "`--threads` are numbers from 1");
+        let Arguments { filters, threads, quick, peers, .. } = &arguments;
+        let one = |threads: &usize| dynamic::measure(filters, arguments.rounds(), *quick, *peers, *threads);
+        return threads.iter().try_for_each(one);
     }
     if arguments.structures {
         return structures::measure(&arguments.filters, arguments.rounds(), arguments.quick, arguments.peers);

@@ -22,6 +22,7 @@ pub mod passed;
 pub mod rounds;
 pub mod rules;
 pub mod runner;
+pub mod sanitize;
 pub mod schedules;
 pub mod semirings;
 pub mod setup;

@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use crate::case::CaseFile;
 use crate::instance::Instance;
 use crate::runner::guarded;
+use crate::sanitize::BEGINNINGS;
 use crate::shrink::shrink;
 use crate::suite::Suite;
 
@@ -359,12 +360,15 @@ fn stopped(child: &mut Child) -> Fault {
 fn crashed(child: &mut Child, log: &Path) -> Fault {
     let status = child.wait().map_or("(no status)".to_string(), |status| status.to_string());
     let log = std::fs::read_to_string(log).unwrap_or_default();
-    let telling = |line: &&str| line.contains("ERROR: AddressSanitizer") || line.contains("runtime error:");
+    let telling = |line: &&str| BEGINNINGS.iter().any(|beginning| line.contains(beginning));
     let why = log.lines().find(telling).or(log.lines().last()).unwrap_or_default();
     let from = log.lines().position(|line| telling(&line)).unwrap_or(log.lines().count().saturating_sub(12));
     let tail: Vec<&str> = log.lines().skip(from).take(25).collect();
-    let kind = why.split("AddressSanitizer:").last().unwrap_or(why);
-    let kind = if kind == why { kind } else { kind.split_whitespace().next().unwrap_or_default() };
+    // `heap-buffer-overflow on address 0x..`, `data race (pid=..)`: the words before what differs from run to run.
+    let kind = match why.split_once("Sanitizer:") {
+        Some((_, kind)) => kind.split(" on ").next().and_then(|kind| kind.split(" (").next()).unwrap_or(kind),
+        None => why,
+    };
     Fault { manner: format!("crash ({status}): {}", bare(kind)), text: format!("{status}\n{}", tail.join("\n")) }
 }
 

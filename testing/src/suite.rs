@@ -33,7 +33,7 @@ use crate::tally::Tally;
 /// One in so many instances of the corpus is run under a random schedule as well.
 const SCHEDULED_ONE_IN: u64 = 6;
 /// How many trials the instances of a batched engine are shared among.
-const BATCHES: usize = 16;
+pub const BATCHES: usize = 16;
 /// How many instances of a batch are compiled together: starting a compiler and reading its headers costs as much as some kernels.
 const TOGETHER: usize = 48;
 /// How many random programs one trial runs.

@@ -3,15 +3,17 @@
 //!
 //! `-- --soak 100000 --seed 0 --jobs 2` runs so many on LLVM and the interpreter in children, and survives what they do
 //! ([`lacunar_testing::soak`]); most are compiled with little optimization, which is faster, every eighth batch as usual,
-//! and every eighth with all of it. `--sanitize` runs them as C, compiled with the address and undefined behavior sanitizers.
+//! and every eighth with all of it. `--sanitize` runs them as C, compiled with the address and undefined behavior sanitizers, and
+//! `--sanitize thread` with the thread sanitizer.
 
 mod engines;
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use lacunar_testing::day::today;
+use lacunar_testing::sanitize::Sanitizer;
 use lacunar_testing::soak::{Soak, batch, case, soak};
 use lacunar_testing::suite::{Suite, arguments, batches, random_instances, random_trials};
 
@@ -59,13 +61,18 @@ fn orders(count: u64, words: &[&str]) -> Soak {
     let sanitize = words.contains(&"--sanitize");
     let first = value("--seed").unwrap_or_else(seed_of_the_day);
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let environment: fn(u64) -> Vec<(&'static str, OsString)> = match sanitize {
+        true if words.contains(&"thread") => races,
+        true => addresses,
+        false => natively,
+    };
     let name = if sanitize { format!("soak-sanitize-{first}.txt") } else { format!("soak-{first}.txt") };
     Soak {
         first,
         count,
         jobs: value("--jobs").map_or(cores, |jobs| jobs as usize).max(1),
         limited: !sanitize,
-        environment: if sanitize { sanitized } else { natively },
+        environment,
         report: Path::new(env!("CARGO_TARGET_TMPDIR")).join(name),
     }
 }
@@ -80,16 +87,25 @@ fn natively(batch: u64) -> Vec<(&'static str, OsString)> {
     vec![("LACUNAR_ENGINES", "interp,llvm".into()), ("LACUNAR_OPTIMIZATION", effort.into())]
 }
 
-/// C, with checks of each access of memory, of shifts, conversions and the like. Memory is released only at the end of
-/// a child, and memory that is not released is no fault.
-fn sanitized(_: u64) -> Vec<(&'static str, OsString)> {
-    let library = Command::new("gcc").arg("-print-file-name=libasan.so").output();
-    let library = library.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string()).unwrap_or_default();
-    vec![
-        ("LACUNAR_ENGINES", "c".into()),
-        ("LACUNAR_OPTIMIZATION", "least".into()),
-        ("CC", "gcc -g -fsanitize=address,undefined -fno-sanitize-recover=all".into()),
-        ("LD_PRELOAD", library.into()),
-        ("ASAN_OPTIONS", "detect_leaks=0".into()),
-    ]
+/// C, with checks of each access of memory, of shifts, conversions and the like.
+fn addresses(_: u64) -> Vec<(&'static str, OsString)> {
+    sanitized(Sanitizer::Address)
+}
+
+/// C, with checks of what threads do to each other.
+fn races(_: u64) -> Vec<(&'static str, OsString)> {
+    sanitized(Sanitizer::Thread)
+}
+
+fn sanitized(sanitizer: Sanitizer) -> Vec<(&'static str, OsString)> {
+    let mut environment = sanitizer
+        .environment(Path::new(env!("CARGO_TARGET_TMPDIR")))
+        .unwrap_or_else(|fault| panic!("{} sanitizer: {fault}", sanitizer.name()));
+    // A child ends with its first report, so that the program is known.
+    let halts = ["ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"];
+    for (_, value) in environment.iter_mut().filter(|(name, _)| halts.contains(name)) {
+        value.push(":halt_on_error=1");
+    }
+    environment.push(("OMP_NUM_THREADS", "3".into()));
+    environment
 }

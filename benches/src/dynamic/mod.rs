@@ -7,7 +7,7 @@
 //! peers.rs     the programs of benches/peers/dynamic*, and where the peers' headers are
 //! ```
 //!
-//! All run on one thread and take turns. A time is the least of the rounds; the machine is shared with what else runs on it.
+//! All run on as many threads and take turns. A time is the least of the rounds; the machine is shared with what else runs on it.
 
 mod inputs;
 mod peers;
@@ -19,31 +19,34 @@ use anyhow::Result;
 use inputs::Input;
 use peers::Peers;
 
-/// Measures and prints what the filters choose, by "step/input", "add/input" and "update/input".
+/// Measures and prints what the filters choose, by "step/input", "tree/input", "add/input" and "update/input".
 ///
 /// # Errors
 /// An input can't be made, a kernel is not compiled, or engines come to different results.
-pub fn measure(filters: &[String], rounds: usize, quick: bool, with_peers: bool) -> Result<()> {
+pub fn measure(filters: &[String], rounds: usize, quick: bool, with_peers: bool, threads: usize) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let peers = if with_peers { Peers::build(folder.path()) } else { Peers::default() };
+    let peers = if with_peers { Peers::build(folder.path(), threads) } else { Peers::default() };
     let wanted = |what: &str, input: &str| super::is_wanted(filters, &format!("{what}/{input}"));
     for name in inputs::names(quick) {
-        if !["step", "add", "update"].iter().any(|what| wanted(what, &name)) {
+        if !["step", "tree", "add", "update"].iter().any(|what| wanted(what, &name)) {
             continue;
         }
         let input = Input::read(&name)?;
-        println!("\n{name}: {} rows, {} entries", input.rows, input.len());
+        println!("\n{name}: {} rows, {} entries, threads {threads}", input.rows, input.len());
         let path = folder.path().join("entries");
         input.write(&path)?;
         let mut started = peers.start(&path)?;
         if wanted("step", &name) {
-            step::measure(&input, &mut started, rounds)?;
+            step::measure(&input, &mut started, rounds, threads)?;
+        }
+        if wanted("tree", &name) {
+            step::measure_into_trees(&input, &mut started, rounds, threads)?;
         }
         if wanted("add", &name) {
-            step::measure_sum(&input, &mut started, rounds)?;
+            step::measure_sum(&input, &mut started, rounds, threads)?;
         }
         if wanted("update", &name) {
-            update::measure(&input, &mut started, rounds.min(3))?;
+            update::measure(&input, &mut started, rounds.min(3), threads)?;
         }
     }
     Ok(())

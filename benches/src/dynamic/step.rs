@@ -4,8 +4,10 @@
 //! ```text
 //! y(i) = A(i,j) * x(j)     y(i) = A(i,j) * x(j) / d(j)     C(i,j) = A(i,j) + B(i,j)
 //! ```
+//!
+//! The result is dense, or a vector of nodes, or in csr.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use lacunar::{Coo, DynTensor, Format, FormatSpec, Kernel, Options};
 use lacunar_runtime::pool::with_threads;
 use lacunar_runtime::{Coordinates, Values};
@@ -41,33 +43,48 @@ fn ways(peer: &str) -> &'static [&'static str] {
     }
 }
 
+/// Matrices, and the vectors of nodes that products are stored in.
+const INTO_TREES: [(&str, &str); 4] =
+    [("d{bst}", "{bst}"), ("{bst}{bst}", "{bst}"), ("{bst}{ctree}", "{bst}"), ("{btree}{btree}", "{btree}")];
+
 /// A kernel with its operands, and its times.
 struct Prepared {
     kernel: Kernel,
     operands: Vec<(&'static str, DynTensor)>,
+    threads: usize,
     times: Vec<f64>,
 }
 
 impl Prepared {
-    fn new(text: &str, operands: Vec<(&'static str, DynTensor)>, result: Option<&str>) -> Result<Prepared> {
+    fn new(
+        text: &str,
+        operands: Vec<(&'static str, DynTensor)>,
+        result: Option<(&str, &str)>,
+        threads: usize,
+    ) -> Result<Prepared> {
         let mut options = Options::new().tuned(false);
         for (name, tensor) in &operands {
             options = options.tensor(name, tensor);
         }
-        if let Some(result) = result {
-            options.declarations = options.declarations.format("C", result.parse::<FormatSpec>()?);
+        if let Some((name, format)) = result {
+            options.declarations = options.declarations.format(name, format.parse::<FormatSpec>()?);
         }
-        let kernel = with_threads(1, || Kernel::compile(text, &options)).with_context(|| text.to_string())?;
-        Ok(Prepared { kernel, operands, times: Vec::new() })
+        let kernel = with_threads(threads, || Kernel::compile(text, &options)).with_context(|| text.to_string())?;
+        Ok(Prepared { kernel, operands, threads, times: Vec::new() })
     }
 
     /// Runs the kernel; the sum of the result's values.
     fn run(&mut self) -> Result<f64> {
         let given: Vec<(&str, &DynTensor)> = self.operands.iter().map(|(name, tensor)| (*name, tensor)).collect();
-        let run = with_threads(1, || self.kernel.run_named(&given))?;
+        let run = with_threads(self.threads, || self.kernel.run_named(&given))?;
         self.times.push((run.convert + run.kernel).as_secs_f64() * 1e3);
-        let values = run.results.first().and_then(|(_, result)| result.values().as_slice::<f64>());
-        Ok(values.map_or(0.0, |values| values.iter().sum()))
+        let (_, result) = run.results.first().context("there is no result")?;
+        // Nodes have room for values that are not there.
+        if result.format().levels().iter().any(|level| level.kind.schema().is_some()) {
+            let Values::F64(values) = result.to_coo()?.values else { bail!("the result is of another type") };
+            return Ok(values.iter().sum());
+        }
+        Ok(result.values().as_slice::<f64>().map_or(0.0, |values| values.iter().sum()))
     }
 }
 
@@ -110,15 +127,15 @@ fn matrix(input: &Input, format: &str, age: Age) -> Result<DynTensor> {
 }
 
 /// Measures products.
-pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize) -> Result<()> {
+pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize, threads: usize) -> Result<()> {
     for (name_of_age, age) in Age::ALL {
         let x = || vector(input.columns, |j| (1 + j % 7) as f64);
         let (mut steps, mut scaled) = (Vec::new(), Vec::new());
         for format in FORMATS {
             let tensor = matrix(input, format, age)?;
-            steps.push(Prepared::new(STEP, vec![("A", tensor.try_clone()?), ("x", x()?)], None)?);
+            steps.push(Prepared::new(STEP, vec![("A", tensor.try_clone()?), ("x", x()?)], None, threads)?);
             let degrees = vector(input.columns, |j| (1 + j % 5) as f64)?;
-            scaled.push(Prepared::new(SCALED, vec![("A", tensor), ("x", x()?), ("d", degrees)], None)?);
+            scaled.push(Prepared::new(SCALED, vec![("A", tensor), ("x", x()?), ("d", degrees)], None, threads)?);
         }
         // Peers have no third age.
         let peers: &mut [(&'static str, Peer)] = if age == Age::Compacted { &mut [] } else { &mut *peers };
@@ -172,8 +189,50 @@ pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize)
     Ok(())
 }
 
+/// Measures products that are stored in vectors of nodes.
+pub fn measure_into_trees(
+    input: &Input,
+    peers: &mut [(&'static str, Peer)],
+    rounds: usize,
+    threads: usize,
+) -> Result<()> {
+    for (name_of_age, age) in [("fresh", Age::Fresh), ("aged", Age::Aged)] {
+        let mut steps = Vec::new();
+        for (format, result) in INTO_TREES {
+            let x = vector(input.columns, |j| (1 + j % 7) as f64)?;
+            let operands = vec![("A", matrix(input, format, age)?), ("x", x)];
+            steps.push(Prepared::new(STEP, operands, Some(("y", result)), threads)?);
+        }
+        let mut theirs = Vec::new();
+        for (_, peer) in peers.iter_mut().filter(|(name, _)| *name == "pam") {
+            peer.ask(&format!("load {name_of_age}"))?;
+            peer.ask("step prepare")?;
+        }
+        for _ in 0..rounds {
+            let expected = steps[0].run()?;
+            for prepared in &mut steps[1..] {
+                let sum = prepared.run()?;
+                ensure!((sum - expected).abs() <= 1e-9 * expected.abs(), "{sum} instead of {expected}");
+            }
+            for (_, peer) in peers.iter_mut().filter(|(name, _)| *name == "pam") {
+                let answer = peer.ask("step map")?;
+                ensure!((answer[1] - expected).abs() <= 1e-9 * expected, "{} instead of {expected}", answer[1]);
+                theirs.push(answer[0]);
+            }
+        }
+        println!("{:16} {:>9}", format!("trees, {name_of_age}"), "ms");
+        for ((format, result), step) in INTO_TREES.iter().zip(&steps) {
+            println!("{:16} {:9.3}", format!("{format} {result}"), least(&step.times));
+        }
+        if !theirs.is_empty() {
+            println!("{:16} {:9.3}", "pam map", least(&theirs));
+        }
+    }
+    Ok(())
+}
+
 /// Measures sums of a matrix of nodes and its shifted copy in csr.
-pub fn measure_sum(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize) -> Result<()> {
+pub fn measure_sum(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize, threads: usize) -> Result<()> {
     let other = Input {
         coordinates: input.coordinates.iter().map(|&(i, j)| (i, (j + 1) % input.columns as u32)).collect(),
         values: input.values.clone(),
@@ -183,7 +242,7 @@ pub fn measure_sum(input: &Input, peers: &mut [(&'static str, Peer)], rounds: us
         let formats = ["csr", "d{bst}", "d{ctree}", "d{btree}", "d{blist<64>}"];
         let prepare = |format: &&str| {
             let operands = vec![("A", matrix(input, format, age)?), ("B", matrix(&other, "csr", Age::Fresh)?)];
-            Prepared::new(SUM, operands, Some("csr"))
+            Prepared::new(SUM, operands, Some(("C", "csr")), threads)
         };
         let mut sums = formats.iter().map(prepare).collect::<Result<Vec<_>>>()?;
         let mut theirs = Vec::new();

@@ -32,7 +32,7 @@ const LIMIT: usize = 1_000_000;
 type Times = [[Vec<f64>; 2]; SIZES.len()];
 
 /// Measures and prints.
-pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize) -> Result<()> {
+pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize, threads: usize) -> Result<()> {
     let half = (input.len() / 2).max(input.len() - input.len().min(LIMIT));
     let changed = FORMATS.iter().map(|text| (*text, false)).chain(KEPT.iter().map(|text| (*text, true)));
     let formats = changed.map(|(text, keeps)| {
@@ -49,7 +49,7 @@ pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize)
                     continue;
                 }
                 let mut tensor = input.pack(half, format)?;
-                let [put, taken] = with_threads(1, || changes(input, half, (size, *keeps), &mut tensor))?;
+                let [put, taken] = with_threads(threads, || changes(input, half, (size, *keeps), &mut tensor))?;
                 times[place][0].push(put);
                 times[place][1].push(taken);
                 ensure!(tensor.entries() == half as u64, "{} entries are left of {half}", tensor.entries());

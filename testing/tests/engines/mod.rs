@@ -19,6 +19,7 @@ use lacunar_testing::day::{chosen, today};
 use lacunar_testing::instance::Instance;
 use lacunar_testing::passed::{Digest, Passed};
 use lacunar_testing::runner::{Engine, Failure, Found, Job, Results};
+use lacunar_testing::sanitize::announce;
 use lacunar_testing::structured::unique;
 use lacunar_testing::suite::{Batched, Suite};
 
@@ -205,8 +206,13 @@ impl BackEnd {
         compiled.collect::<Result<_, _>>().map_err(|error| failure("compile", error))
     }
 
-    /// The numbers of threads with which an instance is run, one after the other.
+    /// The numbers of threads with which an instance is run, one after the other: `LACUNAR_THREADS` (`1,2,7`), or those of the instance.
     fn threads(&self, instance: &Instance) -> Vec<usize> {
+        let asked = std::env::var("LACUNAR_THREADS").unwrap_or_default();
+        let asked: Vec<usize> = asked.split(',').filter_map(|text| text.parse().ok()).collect();
+        if !asked.is_empty() {
+            return asked;
+        }
         let several = self.backend != Backend::Interpreter && instance.id.starts_with("random/");
         let own = instance.setup.threads.map(|threads| vec![threads]);
         own.unwrap_or(if several { SEVERAL } else { THREADS }.to_vec())
@@ -236,6 +242,7 @@ impl BackEnd {
 
     /// Runs an instance's kernels, which have code.
     fn run(&self, instance: &Instance, kernels: &[Kernel]) -> Result<Vec<Results>, Failure> {
+        announce(&instance.id);
         let Some((kernel, second)) = kernels.split_first() else { return Err(failure("compile", "no kernel")) };
         let declared: BTreeMap<&str, &Tensor> =
             kernel.program().tensors.iter().map(|(_, tensor)| (tensor.name.as_str(), tensor)).collect();

@@ -15,8 +15,9 @@
 //! }
 //! ```
 //!
-//! Levels above whose positions are in the order of their coordinates have the next rows at the next positions; below other levels of
-//! nodes, nothing tells these. What the caches keep is left to them ([`Reach`]), and no more lines are under way than the first level has
+//! Levels above whose positions are in the order of their coordinates have the next rows at the next positions. So have other levels of
+//! nodes, for the most part: conversions and compaction number positions in order, and nodes that come later get positions near their
+//! neighbors'. A row that is asked for in vain costs little. What the caches keep is left to them ([`Reach`]), and no more lines are under way than the first level has
 //! room for. Nothing of this changes a value.
 //!
 //! Paper: Ainsworth and Jones, *Software prefetching for indirect memory accesses* (CGO 2017).
@@ -57,13 +58,15 @@ pub(super) fn judge(cx: &mut Lowerer<'_>, scope: &Scope) -> Scope {
     })
 }
 
-/// The level of nodes whose parent positions are rows in order, if an operand has one.
+/// The innermost level of nodes, if its parent positions are rows in order, or mostly are.
 fn rows_of(cx: &Lowerer<'_>, access: &AccessKey) -> Option<usize> {
     let tensor = &cx.kernel.tensors[access.tensor];
     let levels = tensor.format.levels();
-    let own = levels.iter().position(|level| level.kind.schema().is_some())?;
-    let above = levels[own.checked_sub(1)?].properties();
-    (tensor.role == Role::Input && tensor.view.is_none() && above.ordered && above.compact).then_some(own)
+    let own = levels.iter().rposition(|level| level.kind.schema().is_some())?;
+    let above = &levels[own.checked_sub(1)?];
+    let properties = above.properties();
+    let are_ordered = properties.ordered && properties.compact || above.kind.schema().is_some();
+    (tensor.role == Role::Input && tensor.view.is_none() && are_ordered).then_some(own)
 }
 
 /// The condition that a level of nodes, with what lies at its positions, takes more bytes than caches keep.
