@@ -136,7 +136,10 @@ impl<'a> Typer<'a> {
         };
         if from.can_assign_to(to) {
             return match value {
-                Value::Typed(expr, _) => Some(convert(expr, to)),
+                Value::Typed(expr, _) => match identity_elsewhere(&statement.rhs) {
+                    Some(monoid) => Some(self.confined_to(expr, monoid, to)),
+                    None => Some(convert(expr, to)),
+                },
                 weak => Some(convert(self.settle(weak, to)?, to)),
             };
         }
@@ -325,6 +328,21 @@ impl<'a> Typer<'a> {
         Some(Value::Typed(expr, own))
     }
 
+    /// The same, of the type of the tensor that it is assigned to: the identity there is that of this type, which no conversion gives of that
+    /// of the value's type (the least `i16` is no `u64`).
+    fn confined_to(&mut self, expr: Expr, monoid: Monoid, to: DType) -> Expr {
+        let dtype = to.arithmetic();
+        let identity = self.monoid(monoid, dtype, expr.span).and_then(|monoid| monoid.identity(dtype));
+        let parts = match expr.kind {
+            ExprKind::Select(parts) => parts,
+            kind => return convert(Expr { kind, ..expr }, to),
+        };
+        let [condition, value, _] = *parts;
+        let identity = identity.unwrap_or(Scalar::zero(dtype));
+        let select = Expr::select(condition, convert(value, dtype), Expr::fill(identity));
+        convert(Expr { span: expr.span, ..select }, to)
+    }
+
     /// A call of an operator that the program declares: its operands mix into one type.
     fn applied(&mut self, operator: Operator, args: &[ast::Expr], span: Span) -> Option<Value> {
         let values: Vec<Option<Value>> = args.iter().map(|arg| self.expr(arg)).collect();
@@ -423,6 +441,17 @@ impl<'a> Typer<'a> {
                 Some(Expr { kind: ExprKind::Literal(literal?), dtype, span })
             }
         }
+    }
+}
+
+/// The monoid whose identity an expression is where a condition does not hold, if it is one that is confined to a condition.
+fn identity_elsewhere(expr: &ast::Expr) -> Option<Monoid> {
+    match &expr.kind {
+        ast::ExprKind::Apply { args, .. } => match args.as_slice() {
+            [_, _, ast::Expr { kind: ast::ExprKind::Identity(monoid), .. }] => Some(*monoid),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
