@@ -218,8 +218,7 @@ impl Map {
         for first in &self.pieces {
             for second in &next.pieces {
                 let (domain, target) = second.pulled(&first.domain, &first.columns())?;
-                // Points of two pieces are apart, or their targets are.
-                map.add_apart(MapPiece { domain, target, coefficient: first.coefficient.times(second.coefficient)? })?;
+                map.add(MapPiece { domain, target, coefficient: first.coefficient.times(second.coefficient)? })?;
             }
         }
         Some(map)

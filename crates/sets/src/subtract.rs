@@ -3,8 +3,6 @@
 //! The constraints of the other piece are taken one after the other: points that break it, and none before it, are a piece
 //! (Verdoolaege, *isl*, ICMS 2010, §3). Divisions are functions of points, so that they are in both sides alike.
 //!
-//! A piece that has no point of the other stays whole: parts of it would each be taken apart again by the next piece that is subtracted.
-//!
 //! ```text
 //! { 0 <= i < 10 } - { 3 <= i <= 5 }      { 0 <= i < 10, i < 3 },  { 0 <= i < 10, 3 <= i, i > 5 }
 //! ```
@@ -24,11 +22,6 @@ impl Piece {
         };
         let mut rest = taken.unconstrained();
         self.constraints().for_each(|constraint| rest.constrain(constraint));
-        let mut both = rest.clone();
-        taken.constraints().for_each(|constraint| both.constrain(constraint));
-        if both.tidied().is_none_or(|both| both.is_empty().is_yes()) {
-            return Some(vec![self.clone()]);
-        }
         let mut found = Vec::new();
         for constraint in taken.constraints() {
             for opposite in constraint.opposites()? {
