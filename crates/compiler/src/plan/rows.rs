@@ -101,7 +101,7 @@ impl<'a> Rows<'a> {
         let (sums, others): (Vec<VarId>, Vec<VarId>) = outer.iter().partition(|var| self.summed.contains(var));
         let order = [others, sums, vec![*row]].concat();
         let fits = largest <= memory.near * LINE_BYTES as f64;
-        (fits && order != self.order).then(|| Rows { order, ..*self })
+        (fits && order != self.order).then_some(Rows { order, ..*self })
     }
 
     /// Rows that fit the registers as they are: the variables behind the last sum.
