@@ -29,13 +29,13 @@ use crate::suite::BATCHES;
 /// The numbers of threads for which work is cut into chunks, and the threads that take them.
 const THREADS: &str = "1,2,7";
 const TAKING: &str = "7";
-/// How many lines of a report are shown, and how many reports of a run.
+/// Most lines of a report, and most reports of a run, that are shown.
 const LINES: usize = 30;
 const REPORTS: usize = 5;
-/// What a line of a report has, where a report begins.
+/// The first line of a report contains one of these texts.
 pub(crate) const BEGINNINGS: [&str; 4] =
     ["ERROR: AddressSanitizer", "ERROR: ThreadSanitizer", "WARNING: ThreadSanitizer", "runtime error:"];
-/// What the line begins with that names what is run ([`announce`]).
+/// The line that names an instance begins with this word ([`announce`]).
 const INSTANCE: &str = "instance ";
 
 /// A sanitizer of the C compiler.

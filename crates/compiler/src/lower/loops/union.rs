@@ -1,11 +1,12 @@
 //! Unions without a case for every combination: an absent operand counts as its fill value, in these examples zero.
 //!
-//! Three situations, the first two at the innermost level, in a merge that has a value at every coordinate it meets. Of two operands, each
-//! combination has a branch, which moves those on that it is for: a step waits for the step before only where the processor has not foreseen
-//! the branch. (Without branches it waits for a position, for the coordinate there, and for their comparison. On Zen 5, sums of rows
+//! There are three situations. The first two are merges at the innermost level that have a value at every coordinate they meet. A merge of
+//! two operands has a branch for each combination, and each branch advances the cursors of its own operands. A step then waits for the step
+//! before only where the processor mispredicts the branch. (Without branches it waits for a position, for the coordinate there, and for their comparison. On Zen 5, sums of rows
 //! of 5 to 14 entries take 2.4 to 3.0 nanoseconds a coordinate so; by branches 1.1 where patterns alternate, and 2.9 where they are random.)
 //!
-//! Of more operands, combinations are many: each operand is read where its cursor stands and dropped unless the cursor has the coordinate,
+//! A merge of three operands or more has too many combinations. It reads each operand where its cursor stands, and drops the value unless
+//! the cursor has the coordinate:
 //!
 //! ```text
 //! a(i) = b(i) + c(i) + d(i)      while .. { i = min(ib, ic, id); a = (ib == i ? b : 0) + (ic == i ? c : 0) + (id == i ? d : 0) }

@@ -22,8 +22,8 @@
 //!
 //! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
 //! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. So does the first
-//! of several, where the tensor is an array. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), in the arrays of the whole where operands tell the place
-//! of each ([`exact`]), and values for a pattern that is given find their place in it ([`placed`]).
+//! of several, where the tensor is an array. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), in the arrays
+//! of the whole where operands tell the place of each ([`exact`]), and values for a pattern that is given find their place in it ([`placed`]).
 //!
 //! If all that a loop computes are variables that come to a value which nothing changes any more (`or`, `any`), a chunk that has
 //! come to it raises a flag, and chunks that begin after that do nothing:
