@@ -7,6 +7,7 @@
 //! subexpression that contains all its uses: the search starts at the whole right-hand side and goes
 //! - into *each* operand of `+` and `-` that uses `v` (every term gets its own sum),
 //! - through negation, `prune`, and a conversion to a type that is only for storage: a sum is rounded once,
+//! - through another conversion if it comes to a `+` or `-` there of which one operand does not use `v`: that is no part of the sum,
 //! - into the one factor of a product, or the numerator of a quotient, that alone uses `v`,
 //!
 //! and stops at anything else: a product of which both sides use `v`, a function call, an explicit reduction.
@@ -18,6 +19,8 @@
 //! a(i) = b(i) + A(i,j) * c(j)            ->  a(i) = b(i) + sum(j, A(i,j) * c(j))
 //! a(i) = 2 * ((B(i,j) + C(i,j)) * d(j))  ->  a(i) = 2 * sum(j, (B(i,j) + C(i,j)) * d(j))
 //! d(j) min= A(i,j) + s(i)                ->  d(j) min= min(i, A(i,j) + s(i))
+//! r(i) = f32(b(i) - A(i,j) * x(j))       ->  r(i) = f32(b(i) - sum(j, A(i,j) * x(j)))
+//! t(i) = f32(A(i,j) * x(j))              ->  t(i) = sum(j, f32(A(i,j) * x(j)))
 //! ```
 //!
 //! Paper: Kjolstad et al. 2017, §3; the third reading, in which a sum goes around the whole right-hand side, would
@@ -50,18 +53,31 @@ fn uses(expr: &Expr, var: VarId) -> bool {
     expr.free_vars().contains(&var)
 }
 
-/// The expression summed over those of `vars` that it uses, each as far inside as it goes.
-fn sum_over(expr: Expr, vars: &[VarId]) -> Expr {
-    let goes_inside = |var: VarId| match &expr.kind {
+/// True if the sum over a variable that an expression uses goes into its operands.
+fn goes_inside(expr: &Expr, var: VarId) -> bool {
+    match &expr.kind {
         ExprKind::Unary(UnaryFn::Neg | UnaryFn::Prune, _) => true,
-        ExprKind::Cast(_) => expr.dtype.is_storage(),
+        ExprKind::Cast(of) => expr.dtype.is_storage() || leaves_terms(of, var),
         ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, ..) => true,
         ExprKind::Binary(BinaryFn::Mul, a, b) => uses(a, var) != uses(b, var),
         ExprKind::Binary(BinaryFn::Div, _, b) => !uses(b, var),
         _ => false,
-    };
+    }
+}
+
+/// True if the sum over a variable that an expression uses leaves out operands of `+` or `-` where it goes.
+fn leaves_terms(expr: &Expr, var: VarId) -> bool {
+    let is_sum = matches!(expr.kind, ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, ..));
+    let operands = expr.children();
+    goes_inside(expr, var)
+        && (is_sum && operands.iter().any(|operand| !uses(operand, var))
+            || operands.iter().any(|operand| uses(operand, var) && leaves_terms(operand, var)))
+}
+
+/// The expression summed over those of `vars` that it uses, each as far inside as it goes.
+fn sum_over(expr: Expr, vars: &[VarId]) -> Expr {
     let used: Vec<VarId> = vars.iter().copied().filter(|var| uses(&expr, *var)).collect();
-    let (inside, here): (Vec<VarId>, Vec<VarId>) = used.into_iter().partition(|var| goes_inside(*var));
+    let (inside, here): (Vec<VarId>, Vec<VarId>) = used.into_iter().partition(|var| goes_inside(&expr, *var));
     let expr = if inside.is_empty() { expr } else { expr.map_children(&mut |child| sum_over(child, &inside)) };
     if here.is_empty() {
         return expr;

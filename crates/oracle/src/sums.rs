@@ -3,9 +3,10 @@
 //! A variable of the right-hand side that the left-hand side lacks is summed. The sum over `v` goes around the smallest
 //! subexpression that holds all uses of `v`, and each side of a `+` or `-` that uses `v` gets a sum of its own. On the way down it
 //! passes negations, the conversion of an assignment to a type that is only stored, products where only one factor uses `v`, and
-//! quotients where only the dividend does. It stops at function calls and other conversions (the sum is around them) and at
-//! explicit reductions. It passes the sums that this rule has placed for other variables, so the order of the variables does not
-//! matter. A statement that combines otherwise than by sums (`min=`) reduces its whole right-hand side by its own operation.
+//! quotients where only the dividend does. It stops at function calls (the sum is around them) and at explicit reductions. A conversion
+//! is passed where a term without `v` is added to the others behind it; else the sum is around it. It passes the sums that this rule has
+//! placed for other variables, so the order of the variables does not matter. A statement that combines otherwise than by sums (`min=`)
+//! reduces its whole right-hand side by its own operation.
 //!
 //! ```text
 //! y(i) = b(i) + A(i,j)*c(j)              y(i) = b(i) + sum(j, A(i,j)*c(j))
@@ -13,6 +14,8 @@
 //! y(i) = a * (B(i,j) + C(i,j)) * d(j)    y(i) = sum(j, (a * (B(i,j) + C(i,j))) * d(j))
 //! y(i) = a * ((B(i,j) + C(i,j)) * d(j))  y(i) = a * sum(j, (B(i,j) + C(i,j)) * d(j))
 //! y(i) = exp(A(i,j))                     y(i) = sum(j, exp(A(i,j)))
+//! y(i) = f32(A(i,j))                     y(i) = sum(j, f32(A(i,j)))
+//! y(i) = f32(b(i) - A(i,j))              y(i) = f32(b(i) - sum(j, A(i,j)))
 //! ```
 
 use std::rc::Rc;
@@ -282,6 +285,7 @@ fn place(whole: Term, var: VarId) -> Term {
         Node::Binary(function @ (BinaryFn::Add | BinaryFn::Sub), a, b) => Node::Binary(function, inside(a), inside(b)),
         Node::Unary(function @ (UnaryFn::Neg | UnaryFn::Prune), a) => Node::Unary(function, inside(a)),
         Node::Cast(a) if computed_in(dtype) != dtype => Node::Cast(inside(a)),
+        Node::Cast(a) if has_term_without(&a, var) => Node::Cast(inside(a)),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(&b, var) => Node::Binary(BinaryFn::Mul, inside(a), b),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(&a, var) => Node::Binary(BinaryFn::Mul, a, inside(b)),
         Node::Binary(BinaryFn::Div, a, b) if !uses(&b, var) => Node::Binary(BinaryFn::Div, inside(a), b),
@@ -291,6 +295,23 @@ fn place(whole: Term, var: VarId) -> Term {
         node => return reduce(Operation::SUM, Term { node, dtype }, var, false),
     };
     Term { node, dtype }
+}
+
+/// True if a part of a term is added to the sum over a variable that another part of it gets.
+fn has_term_without(term: &Term, var: VarId) -> bool {
+    if !uses(term, var) {
+        return true;
+    }
+    let has = |part: &Term| has_term_without(part, var);
+    match &term.node {
+        Node::Binary(BinaryFn::Add | BinaryFn::Sub, a, b) => has(a) || has(b),
+        Node::Unary(UnaryFn::Neg | UnaryFn::Prune, a) | Node::Cast(a) => has(a),
+        Node::Binary(BinaryFn::Mul, a, b) if !uses(b, var) => has(a),
+        Node::Binary(BinaryFn::Mul, a, b) if !uses(a, var) => has(b),
+        Node::Binary(BinaryFn::Div, a, b) if !uses(b, var) => has(a),
+        Node::Reduce { written: false, body, .. } => has(body),
+        _ => false,
+    }
 }
 
 /// True if a variable occurs free in a term.

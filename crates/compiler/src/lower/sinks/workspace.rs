@@ -23,7 +23,7 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, CompareOp, ExprId, LoopKind};
 use lacunar_notation::concrete::Stmt;
-use lacunar_notation::{Monoid, Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{AssignOp, Monoid, Role, TensorId, VarId, WorkspaceKind};
 
 use super::bitmap::{self, Bitmap};
 use super::indexed::{self, Indexed};
@@ -322,9 +322,21 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scop
 impl Sink for Workspace {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
         let &Addition { ref key, op, value, of } = addition;
-        // Repeated coordinates are added up, also by an assignment that only stores.
+        // Repeated coordinates are added up, also by an assignment that only stores: a sum begins at 0, so beside another
+        // fill value nothing is repeated, and an assignment stores.
         let monoid = op.monoid().unwrap_or(Monoid::SUM);
+        let is_stored = op == AssignOp::Set && !cx.kernel.tensors[key.tensor].fill().is_zero();
         match *self {
+            Workspace::Scalar { value: variable, given, .. } if is_stored => {
+                cx.b.assign(variable, value);
+                set_given(cx, given);
+            }
+            Workspace::Dense { given, .. } if is_stored => {
+                let at = value_position(cx, key, scope)?;
+                let array = values(cx, key.tensor, scope)?;
+                cx.b.store(array, at, value);
+                set_given(cx, given);
+            }
             Workspace::Scalar { value: variable, given, beside } => {
                 match (beside, monoid.compared(), of) {
                     (Some(beside), Some(compared), Some(of)) => {

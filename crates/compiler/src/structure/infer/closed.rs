@@ -32,9 +32,14 @@ impl Closed {
         Some(Closed { vars, support, map })
     }
 
-    /// The points of a support, of which some follow from others: all that have no target yet get themselves.
+    /// The points of a support, of which some follow from others: all that have no target yet get themselves. What follows from
+    /// others is forgotten where there are too many pieces to go on with.
     pub fn new(vars: Vec<VarId>, support: Set, mut map: Map) -> Option<Closed> {
-        let left = support.subtract(&map.domain())?.coalesced();
+        let mut left = support.subtract(&map.domain())?.coalesced();
+        if map.pieces().len().max(left.pieces().len()) > MOST_PIECES {
+            map = Map::empty(map.space().clone(), map.target_dims().to_vec());
+            left = support.clone();
+        }
         for piece in Map::identity(&left)?.pieces() {
             map.add_apart(piece.clone())?;
         }
