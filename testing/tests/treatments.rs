@@ -21,6 +21,7 @@ use std::sync::{Arc, OnceLock};
 use fastrand::Rng;
 use lacunar::{Backend, Diagnostic, Error, Kernel, Options, Search, Step};
 use lacunar_base::Span;
+use lacunar_compiler::plan::Plan;
 use lacunar_front::Declarations;
 use lacunar_notation::concrete::Kernel as Loops;
 use lacunar_notation::{Role, Tensor};
@@ -157,6 +158,37 @@ fn is_stored(kernel: &Loops) -> bool {
     !kernel.stored.recovered.is_empty() || kernel.tensors.iter().any(|(_, tensor)| tensor.view.is_some())
 }
 
+/// True if a printed kernel has loops that are not read: positions under a workspace, or the unique elements of a tensor.
+fn is_unreadable(error: &Error) -> bool {
+    matches!(error, Error::Program { diagnostics, .. }
+        if diagnostics.iter().all(|found| ["E1207", "E1415"].contains(&found.code)))
+}
+
+/// A printed plan, whose converted operands are read from the tensors that they are made of, prints as the same again.
+fn planned(instance: &Instance, step: &Step, options: &Options) -> Result<(), String> {
+    let printed = step.plan().text();
+    // Positions of what planning has made of a tensor are none of that tensor.
+    let is_of_made =
+        |error: &Error| matches!(error, Error::Program { diagnostics, .. } if diagnostics[0].code == "E1206");
+    let again = match Kernel::compile(&printed, options) {
+        Err(error) if is_unreadable(&error) || is_of_made(&error) => return Ok(()),
+        again => again.map_err(|error| format!("{}: {printed}\n{}", instance.id, error.render(false)))?,
+    };
+    // What is converted is chosen anew.
+    let loops = |plan: &Plan| {
+        let text = plan.text();
+        let is_loop =
+            |line: &&str| ["forall", "where", "do", "sequence"].iter().any(|word| line.trim_start().starts_with(word));
+        text.lines().filter(is_loop).collect::<Vec<_>>().join("\n")
+    };
+    let read = again.statements().next().map(Step::plan);
+    let [read, expected] = [read.map(loops).unwrap_or_default(), loops(step.plan())];
+    match read == expected {
+        true => Ok(()),
+        false => Err(format!("{}: read as\n{read}\ninstead of\n{expected}", instance.id)),
+    }
+}
+
 fn concrete(instance: &Instance, _: &Suite) -> Result<(), String> {
     let first = kernels(instance, &instance.source, &accepted(instance))?;
     for step in first.statements() {
@@ -167,13 +199,9 @@ fn concrete(instance: &Instance, _: &Suite) -> Result<(), String> {
         let printed = kernel.to_string();
         let options = Options { backend: Backend::Interpreter, strict: instance.setup.strict, ..Options::new() };
         let options = Options { grain: Some(1), tuned: false, ..options };
+        planned(instance, step, &options)?;
         let again = Kernel::compile(&printed, &options.emit("imp"));
-        // Positions under a workspace are not read, nor loops over the unique elements of a tensor.
-        let is_refused = |error: &Error| {
-            matches!(error, Error::Program { diagnostics, .. }
-            if diagnostics.iter().all(|found| ["E1207", "E1415"].contains(&found.code)))
-        };
-        if again.as_ref().is_err_and(is_refused) {
+        if again.as_ref().is_err_and(is_unreadable) {
             continue;
         }
         let again = again.map_err(|error| format!("{}: {printed}\n{}", instance.id, error.render(false)))?;

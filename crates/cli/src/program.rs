@@ -152,6 +152,7 @@ pub fn indices_of(ast: &Ast, tensor: &str) -> Option<Vec<Option<String>>> {
         }
         statement.indices.iter().chain([&statement.rhs]).find_map(|expr| find(expr, tensor))
     });
+    let in_relations = || ast.brackets.values().find_map(|relation| find(&relation.right, tensor));
     let mut in_conditions = None;
     Action::visit(&ast.body, &mut |action| {
         let asked: &[&Expr] = match &action.kind {
@@ -163,7 +164,7 @@ pub fn indices_of(ast: &Ast, tensor: &str) -> Option<Vec<Option<String>>> {
         };
         in_conditions = in_conditions.take().or_else(|| asked.iter().find_map(|expr| find(expr, tensor)));
     });
-    in_statements.or(in_conditions)
+    in_statements.or_else(in_relations).or(in_conditions)
 }
 
 /// The number of dimensions of a tensor: that of its accesses; of one that no statement has, that of what is declared.

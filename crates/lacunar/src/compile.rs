@@ -378,7 +378,7 @@ fn print_plan(trace: &mut Trace, program: &Program, number: usize, plan: &Plan) 
         commands if commands.is_empty() => "# the loops as they are\n".to_string(),
         commands => commands.join("\n") + "\n",
     });
-    trace.print("concrete", || plan.kernel.to_string());
+    trace.print("concrete", || plan.text());
     trace.print("provenance", || plan.kernel.provenance_graph().dot());
     trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
     trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));

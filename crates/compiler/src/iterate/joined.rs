@@ -18,7 +18,7 @@ use lacunar_notation::{Access, AssignOp, BinaryFn, Expr, ExprKind, Role, Tensor,
 
 use super::in_order::in_order;
 use super::residual::{is_appended, nest};
-use crate::algebra::without;
+use crate::algebra::{preserves_fill, without};
 
 /// The producers of a sum of workspaces as statements of the result, if each has an interval of the innermost dimension to itself.
 pub(super) fn joined(tensors: &Arena<Tensor>, consumer: &Stmt, producer: &Stmt) -> Option<Stmt> {
@@ -60,6 +60,9 @@ fn term(tensors: &Arena<Tensor>, sum: &Assign, place: VarId, fill: &Stmt) -> Opt
     let others = |access: &Access| *access != workspace;
     let rhs = in_place(without(tensors, &sum.rhs, &others), &workspace, &fill.rhs);
     let assign = Assign { lhs: sum.lhs.clone(), op: AssignOp::Set, rhs };
+    if !preserves_fill(tensors, &assign) {
+        return None;
+    }
     let interval = interval(tensors, &fill.rhs, place)?;
     Some(Term { workspace, interval, stmt: Stmt::foralls(&loops, Stmt::Assign(assign)) })
 }

@@ -12,12 +12,13 @@
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
 
+use lacunar_formats::Scalar;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
-use lacunar_notation::{Access, Indicator, TensorId, VarId};
+use lacunar_notation::{Access, Expr, Indicator, TensorId, VarId};
 use lacunar_sets::{Affine, Piece};
 
 use super::residual::residual;
-use crate::algebra::without;
+use crate::algebra::{background, without};
 
 /// The tensors from outside a loop over a leaf that several of its iterations may write to at one place: results and
 /// workspaces whose variables do not tell the iteration.
@@ -168,8 +169,22 @@ fn is_told(kernel: &Kernel, assign: &Assign, var: VarId) -> bool {
         access.vars.len() > 1
             && place.is_some_and(|place| kernel.tensors[access.tensor].tells(place))
             && access.vars.iter().all(of_place)
-            && without(&kernel.tensors, &assign.rhs, &|other: &Access| other.tensor == access.tensor).is_absent()
+            && combines_nothing(kernel, assign, access)
     })
+}
+
+/// True if an assignment changes nothing where an access of its value is absent.
+fn combines_nothing(kernel: &Kernel, assign: &Assign, access: &Access) -> bool {
+    let rest = without(&kernel.tensors, &assign.rhs, &|other: &Access| other.tensor == access.tensor);
+    let is_dense = kernel.tensors[assign.lhs.tensor].format.is_dense();
+    let identity = assign.op.monoid().and_then(|monoid| monoid.identity(rest.dtype));
+    // A number that is written makes an element of a sparse result.
+    rest.is_absent() || is_dense && identity.is_some_and(|identity| is_always(kernel, &rest, identity))
+}
+
+/// True if a value is a number that is written.
+fn is_always(kernel: &Kernel, value: &Expr, number: Scalar) -> bool {
+    value.accesses().is_empty() && background(&kernel.tensors, value).is_some_and(|found| found.value.equals(number))
 }
 
 /// Workspaces that are filled and read inside a statement.

@@ -75,8 +75,9 @@ fn direct(tensors: &Arena<Tensor>, consumer: &Stmt, producer: &Stmt) -> Option<S
         && places == read.vars
         && matches!(fill.op, AssignOp::Reduce(monoid) if monoid.compared().is_none())
         && fill.rhs.dtype == target.dtype;
-    let is_direct = is_copy && in_order(tensors, &fill.rhs, &loops, &places);
     let assign = Assign { lhs: copy.lhs.clone(), op: AssignOp::Set, rhs: fill.rhs.clone() };
+    // A place that the producer leaves out has to be one that the result may leave out.
+    let is_direct = is_copy && preserves_fill(tensors, &assign) && in_order(tensors, &fill.rhs, &loops, &places);
     is_direct.then(|| Stmt::foralls(&loops, Stmt::Assign(assign)))
 }
 

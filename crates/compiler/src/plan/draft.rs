@@ -141,9 +141,7 @@ impl<'a> Draft<'a> {
             && (!self.kernel.tensors[result].format.is_dense() || dtype.is_storage())
         {
             let old = old_values(&mut self.kernel, result, &mut self.conversions);
-            let before = Access { tensor: old, ..self.lhs.clone() };
-            let before = Expr { kind: ExprKind::Access(before), dtype, span: self.lhs.span };
-            self.rhs = combined(monoid, before, self.rhs.clone());
+            self.rhs = combined(&self.kernel, monoid, Access { tensor: old, ..self.lhs.clone() }, self.rhs.clone());
             self.op = AssignOp::Set;
         }
         self.kernel.updates = self.op != AssignOp::Set;
@@ -396,8 +394,9 @@ fn read_for(access: &Access, rhs: &Expr, conversions: &[Conversion]) -> TensorId
 }
 
 /// A result's earlier value combined with the value that is assigned to it; if its type is only stored, the outcome is rounded once.
-fn combined(monoid: Monoid, before: Expr, value: Expr) -> Expr {
-    let (function, dtype) = (monoid.function(), before.dtype);
+pub(super) fn combined(kernel: &Kernel, monoid: Monoid, before: Access, value: Expr) -> Expr {
+    let (function, dtype) = (monoid.function(), kernel.tensors[before.tensor].dtype);
+    let before = Expr { span: before.span, kind: ExprKind::Access(before), dtype };
     if !dtype.is_storage() {
         return Expr::binary(function, before, value, dtype);
     }

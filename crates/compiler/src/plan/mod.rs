@@ -80,6 +80,22 @@ pub struct Plan {
     pub schedule: Schedule,
 }
 
+impl Plan {
+    /// The kernel as text that can be read again: the line of a tensor that is made of another one names that.
+    pub fn text(&self) -> String {
+        let source = |tensor| self.conversions.iter().find(|made| made.tensor == tensor).map(|made| made.source);
+        let mut kernel = self.kernel.clone();
+        // The entries of a relation are stored for the kernel; whoever reads the text has the relation.
+        for made in &self.conversions {
+            if let Some(indicator) = self.kernel.tensors[made.source].indicator.clone() {
+                let stored = &mut kernel.tensors[made.tensor];
+                (stored.indicator, stored.role) = (Some(indicator), Role::Indicator);
+            }
+        }
+        kernel.text(&source)
+    }
+}
+
 /// A tensor of a kernel that is another tensor in other storage, or its value before the statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {

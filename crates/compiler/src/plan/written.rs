@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))     A: csc
-//!   check_relations         each relation of variables could have been made by its command
 //!   read_old_values         a result that the loops read is read as it was before
+//!   check_relations         each relation of variables could have been made by its command
 //!   convert_operands        A_by_order: csr of A, for the loops ask for rows
 //!   finish                  forall(i, where(y(i) = t, forall(j, t += A_by_order(i,j) * x(j))))
 //!   workspaces              t is a variable
@@ -20,6 +20,7 @@ use lacunar_notation::schedule::{Assembly, Command, CommandKind, Name, Schedule}
 use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Program, Role, TensorId, VarId};
 
 use super::convert::{old_values, read_converted, rename, stored_as};
+use super::draft::combined;
 use super::maps::without_map;
 use super::{Conversion, Plan, Request, finish, gathers, given, insert, same, storage, workspaces};
 use crate::iterate::iterators::AccessKey;
@@ -76,10 +77,11 @@ impl Written {
     ) -> Result<Plan, Diagnostic> {
         let nothing = Schedule::default();
         let tags = std::mem::take(&mut self.kernel.provenance.tags);
-        check_relations(&self.kernel)?;
         self.read_old_values();
         self.assign_once();
         let without_map = self.leave_maps();
+        // Positions are those of levels that store variables, as those of tensors without a map do.
+        check_relations(&self.kernel)?;
         self.gather();
         self.convert_operands()?;
         let convert_result = self.assemble_result(request)?.or(without_map);
@@ -132,14 +134,24 @@ impl Written {
         }
     }
 
-    /// True if a result is assigned and not combined: it has one assignment, in no loop but those over its own variables.
+    /// A result that has one assignment, in no loop but those over its own variables, is assigned and not combined. Where it has earlier
+    /// values and cannot be updated in place, these are combined with what is assigned.
     fn assign_once(&mut self) {
         let result = self.result;
         let mut assignments = 0;
         self.kernel.stmt.visit_assigns(&mut |assign| assignments += usize::from(assign.lhs.tensor == result));
-        if assignments == 1 && !self.kernel.updates {
-            let stmt = std::mem::take(&mut self.kernel.stmt);
-            self.kernel.stmt = assigned_once(&self.kernel, result, stmt, &mut Vec::new());
+        let info = &self.kernel.tensors[result];
+        let is_in_place = info.format.is_dense() && !info.dtype.is_storage();
+        if assignments != 1 || (self.kernel.updates && is_in_place) {
+            return;
+        }
+        let mut kernel = self.kernel.clone();
+        let mut conversions = self.conversions.clone();
+        let old = kernel.updates.then(|| old_values(&mut kernel, result, &mut conversions));
+        let stmt = std::mem::take(&mut kernel.stmt);
+        if let Some(stmt) = assigned_once(&kernel, (result, old), stmt, &mut Vec::new()) {
+            self.kernel = Kernel { stmt, updates: false, ..kernel };
+            self.conversions = conversions;
         }
     }
 
@@ -255,27 +267,39 @@ impl Written {
     }
 }
 
-fn assigned_once(kernel: &Kernel, result: TensorId, stmt: Stmt, loops: &mut Vec<VarId>) -> Stmt {
-    match stmt {
-        Stmt::Assign(mut assign) => {
-            if assign.lhs.tensor == result && !loops.iter().any(|leaf| finish::is_summed(kernel, &assign, *leaf)) {
-                assign.op = AssignOp::Set;
+/// The statement with a result that is assigned, its old values combined with what it is assigned; `None` if a loop sums into it.
+fn assigned_once(
+    kernel: &Kernel,
+    result: (TensorId, Option<TensorId>),
+    stmt: Stmt,
+    loops: &mut Vec<VarId>,
+) -> Option<Stmt> {
+    Some(match stmt {
+        Stmt::Assign(mut assign) if assign.lhs.tensor == result.0 => {
+            if loops.iter().any(|leaf| finish::is_summed(kernel, &assign, *leaf)) {
+                return None;
             }
+            if let (Some(old), AssignOp::Reduce(monoid)) = (result.1, assign.op) {
+                assign.rhs = combined(kernel, monoid, Access { tensor: old, ..assign.lhs.clone() }, assign.rhs);
+            }
+            assign.op = AssignOp::Set;
             Stmt::Assign(assign)
         }
+        Stmt::Assign(assign) => Stmt::Assign(assign),
         Stmt::Forall(var, body) => {
             loops.push(var);
-            let body = assigned_once(kernel, result, *body, loops);
+            let body = assigned_once(kernel, result, *body, loops)?;
             loops.pop();
             Stmt::Forall(var, Box::new(body))
         }
         Stmt::Where { consumer, producer } => {
-            Stmt::Where { consumer: Box::new(assigned_once(kernel, result, *consumer, loops)), producer }
+            Stmt::Where { consumer: Box::new(assigned_once(kernel, result, *consumer, loops)?), producer }
         }
         Stmt::Sequence(stmts) => {
-            Stmt::Sequence(stmts.into_iter().map(|stmt| assigned_once(kernel, result, stmt, loops)).collect())
+            let assigned = stmts.into_iter().map(|stmt| assigned_once(kernel, result, stmt, loops));
+            Stmt::Sequence(assigned.collect::<Option<_>>()?)
         }
-    }
+    })
 }
 
 /// The command that gives a loop a tag.

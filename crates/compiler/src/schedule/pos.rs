@@ -89,7 +89,8 @@ impl Wanted<'_> {
         kernel.stmt.visit_assigns(&mut |assign| {
             read |= assign.rhs.accesses().into_iter().any(|other| AccessKey::from(other) == self.key)
         });
-        if read && self.tensor.indicator.is_none() {
+        let is_stored = self.tensor.indicator.is_none() && self.tensor.format.map().is_none();
+        if read && is_stored {
             return Ok(());
         }
         let message = format!("the loops do not read `{tensor}` by these variables and as it is stored");

@@ -1,9 +1,12 @@
 //! Lines for tensors, which follow a program as `--emit concrete` prints it: how each is stored.
 //!
 //! ```text
-//! line := name ':' type format role [size ('x' size)*] ['fill' value]
+//! line := name ':' type format role [size ('x' size)*] ['fill' value] ['of' name]
 //! role := 'input' | ['updated' | 'inserted'] 'result' | kind 'workspace' | 'indicator', with the relation behind the sizes
 //! ```
+//!
+//! A line with `of` is for a tensor that is another one in other storage, or the result before the statement: the other one is read in its
+//! place, and converted again where the loops need it.
 //!
 //! A declaration of the caller overrules a line. On exit the lines are blank in the text, so that places in it stay.
 
@@ -34,6 +37,8 @@ pub struct Line {
     pub fill: Option<Scalar>,
     /// The relation in brackets that the tensor stands for.
     pub relation: Option<String>,
+    /// The tensor that it is made of.
+    pub source: Option<String>,
     /// The line.
     pub span: Span,
 }
@@ -78,7 +83,8 @@ impl Line {
                 named.insert(name);
             });
         }
-        for line in ast.lines.iter().filter(|line| line.is_outside() && named.contains(line.name.as_str())) {
+        let is_own = |line: &&Line| line.is_outside() && line.source.is_none();
+        for line in ast.lines.iter().filter(is_own).filter(|line| named.contains(line.name.as_str())) {
             let name = || line.name.clone();
             all.formats.entry(name()).or_insert_with(|| line.format.clone());
             all.dtypes.entry(name()).or_insert(line.dtype);
@@ -121,8 +127,12 @@ pub(crate) fn split(source: &str) -> (String, Vec<Line>, Vec<Mistake>) {
     (text, lines, mistakes)
 }
 
-/// Gives a program its lines. The result that is said to be updated has its earlier value combined.
-pub(crate) fn update(ast: &mut Ast, lines: Vec<Line>) {
+/// Gives a program its lines. The result that is said to be updated, or whose value before has a line, has its earlier value combined.
+pub(crate) fn update(ast: &mut Ast, mut lines: Vec<Line>) {
+    let sources: Vec<String> = lines.iter().filter_map(|line| line.source.clone()).collect();
+    for line in lines.iter_mut().filter(|line| line.role == LineRole::Result && sources.contains(&line.name)) {
+        line.role = LineRole::Updated;
+    }
     for statement in &mut ast.statements {
         let is_updated = |line: &Line| line.name == statement.name.text && line.role == LineRole::Updated;
         let monoid = statement.nest.as_ref().and_then(|nest| nest.monoid);
@@ -152,6 +162,10 @@ fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mi
     let at = at.ok_or(wrong("`input`, `result`, `workspace` or `indicator`"))?;
     let (words, relation) = match words.iter().position(|word| word.starts_with('[')) {
         Some(begin) if words[at] == "indicator" && begin > at => (&words[..begin], Some(words[begin..].join(" "))),
+        _ => (words, None),
+    };
+    let (words, source) = match words {
+        [all @ .., "of", source] if all.len() > at => (all, Some((*source).to_string())),
         _ => (words, None),
     };
     let (before, after) = (&words[..at], &words[at + 1..]);
@@ -184,7 +198,7 @@ fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mi
     }
     let value = |text: &str| options::fill(&format!("{name}:{text}")).ok().map(|(_, value)| value);
     let fill = fill.map(|text| value(text).ok_or(wrong("a fill value"))).transpose()?;
-    Ok(Line { name: name.to_string(), dtype, format, role, dims, fill, relation, span })
+    Ok(Line { name: name.to_string(), dtype, format, role, dims, fill, relation, source, span })
 }
 
 /// True if a tensor in a format, of this order if it is known, has elements that are not stored and follow from others: loops

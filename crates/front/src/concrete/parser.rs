@@ -6,7 +6,7 @@ use lacunar_notation::schedule::{CommandKind, Name as Said};
 
 use super::ast::{Nest, Relation, RelationKind, Stmt};
 use super::error::Mistake;
-use super::{meaning, vars};
+use super::{meaning, sources, vars};
 use crate::einsum::{Error, Name, Parser, Statement, SyntaxMistake, TokenKind};
 use crate::schedule::{self, Form, MERGES, RACES, UNITS};
 
@@ -52,7 +52,9 @@ pub(crate) fn statement(parser: &mut Parser<'_>) -> Result<Statement, Error> {
     parser.brackets.may_stand = true;
     let read = nest(&mut Reader { parser, depth: 0 }, column);
     parser.brackets.may_stand = false;
-    Ok(meaning::statement(read?, start.to(parser.before()))?)
+    let mut nest = read?;
+    sources::replace(&mut nest, &mut parser.brackets.found, &parser.sources);
+    Ok(meaning::statement(nest, start.to(parser.before()))?)
 }
 
 /// Reads the loops of a statement that begins at a place and a column.

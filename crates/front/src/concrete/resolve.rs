@@ -337,7 +337,10 @@ impl Resolver<'_> {
             let dims = vars.iter().map(|var| self.kernel.vars[*var].size).collect();
             let dtype = self.kernel.tensors[id].dtype;
             let said = self.line(&name).map(|line| line.role);
-            let fill = monoid.unwrap_or(Monoid::SUM).identity(dtype).unwrap_or(lacunar_formats::Scalar::zero(dtype));
+            // Nothing is combined with what is only stored: its line alone tells.
+            let declared = self.line(&name).and_then(|line| line.fill).filter(|fill| fill.ty == dtype);
+            let identity = monoid.or(declared.is_none().then_some(Monoid::SUM)).and_then(|own| own.identity(dtype));
+            let fill = identity.or(declared).unwrap_or(lacunar_formats::Scalar::zero(dtype));
             let tensor = &self.kernel.tensors[id];
             let Role::Workspace(kind) = tensor.role else { continue };
             let is_place = monoid.is_some_and(|monoid| monoid.compared().is_some());

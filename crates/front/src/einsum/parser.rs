@@ -11,6 +11,7 @@
 mod actions;
 mod operators;
 
+use indexmap::IndexMap;
 use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::{AssignOp, BinaryFn, Gather, Monoid, Operator};
 
@@ -47,6 +48,7 @@ pub fn parse_with(source: &str, known: &[Operator], has_statement: bool) -> (Ast
     let mut parser = Parser::knowing(&text, known);
     parser.declared = known.iter().filter_map(|known| Parser::again(*known)).collect();
     parser.brackets.name(lines.iter().filter_map(|line| Some((line.relation.clone()?, line.name.clone()))));
+    parser.sources = lines.iter().filter_map(|line| Some((line.name.clone(), line.source.clone()?))).collect();
     let mut ast = if matches!(parser.errors[..], [Error::Syntax(SyntaxMistake::TooLong { .. })]) {
         Ast::default()
     } else {
@@ -77,6 +79,8 @@ pub(crate) struct Parser<'a> {
     declared: Vec<Declared>,
     /// The relations in brackets.
     pub brackets: Brackets,
+    /// The tensors that lines say to be made of others, with these.
+    pub sources: IndexMap<String, String>,
     /// The places of the mistakes that the lexer reported.
     bad: Vec<Span>,
     errors: Vec<Error>,
@@ -98,6 +102,7 @@ impl<'a> Parser<'a> {
             operators: Vec::new(),
             declared: Vec::new(),
             brackets: Brackets::default(),
+            sources: IndexMap::new(),
             bad,
             errors,
         }

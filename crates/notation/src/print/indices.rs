@@ -163,12 +163,13 @@ impl Names<'_> {
         (is_whole && !placed.is_empty() && is_own).then_some((access, placed))
     }
 
-    /// The value of a selection whose condition is that indices lie inside, and the condition.
+    /// The value of a selection whose condition is that indices lie inside, and maybe that something is stored there, and the condition.
+    /// Only an index that is no variable makes one whose other value is a fill value.
     fn chosen(self, expr: &Expr) -> Option<(&Expr, &Expr)> {
         fn holds(names: Names<'_>, expr: &Expr) -> bool {
             match &expr.kind {
                 ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => holds(names, a),
-                ExprKind::Binary(BinaryFn::And, a, b) => holds(names, a) && holds(names, b),
+                ExprKind::Binary(BinaryFn::And, a, b) => holds(names, a) || holds(names, b),
                 ExprKind::Access(access) => names.tensors[access.tensor].indicator.is_some(),
                 _ => false,
             }
@@ -183,18 +184,15 @@ impl Names<'_> {
     pub(super) fn assigned(self, lhs: &Access, op: AssignOp, rhs: &Expr) -> Option<(Expr, Placed)> {
         (!self.in_loops).then_some(())?;
         let mut ties = Ties { names: self, found: Vec::new(), vars: lhs.vars.clone() };
+        let mut rest = rhs;
+        while let Some((inside, condition)) = self.chosen(rest)
+            && ties.conditions(condition)
+        {
+            rest = inside;
+        }
         let rest = match op {
-            AssignOp::Set | AssignOp::Reduce(Monoid::SUM) => ties.terms(rhs.clone()),
-            AssignOp::Reduce(_) => {
-                let mut rest = rhs;
-                while let Some((inside, condition)) = self.chosen(rest)
-                    && let Some(tied) = self.tied(condition, &ties.vars)
-                {
-                    ties.add(tied);
-                    rest = inside;
-                }
-                rest.clone()
-            }
+            AssignOp::Set | AssignOp::Reduce(Monoid::SUM) => ties.terms(rest.clone()),
+            AssignOp::Reduce(_) => rest.clone(),
         };
         let placed = self.texts(&ties.found.iter().collect::<Vec<_>>())?;
         (!placed.is_empty()).then_some((rest, placed))
@@ -217,9 +215,27 @@ impl Ties<'_> {
         }
     }
 
-    /// An expression without the indicators that its terms are multiplied by.
+    /// Adds the indicators of a condition that tie indices on the left; false if there are none.
+    fn conditions(&mut self, condition: &Expr) -> bool {
+        match &condition.kind {
+            ExprKind::Reduce(_, _, a) => self.conditions(a),
+            ExprKind::Binary(BinaryFn::And, a, b) => self.conditions(a) | self.conditions(b),
+            _ => {
+                let tied = self.names.tied(condition, &self.vars);
+                tied.into_iter().for_each(|tied| self.add(tied));
+                tied.is_some()
+            }
+        }
+    }
+
+    /// An expression without the indicators that its terms are multiplied by, and without the sums over variables that these bind.
     fn terms(&mut self, expr: Expr) -> Expr {
         match expr.kind {
+            ExprKind::Reduce(Monoid::SUM, vars, body) if vars.iter().any(|var| self.vars.contains(var)) => {
+                let left: Vec<VarId> = vars.into_iter().filter(|var| !self.vars.contains(var)).collect();
+                let body = self.terms(*body);
+                if left.is_empty() { body } else { Expr::sum(left, body) }
+            }
             ExprKind::Binary(BinaryFn::Mul, a, b) => match self.names.tied(&a, &self.vars) {
                 Some(tied) => {
                     self.add(&tied.clone());

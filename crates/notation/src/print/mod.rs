@@ -15,6 +15,7 @@ mod schedule;
 use std::fmt::{self, Display, Write};
 
 use lacunar_base::Arena;
+use lacunar_formats::DType;
 
 use crate::concrete::{Kernel, Stmt};
 use crate::index::{
@@ -86,13 +87,19 @@ impl Program {
 /// A line for each operator, the statement indented, the relations of its variables, then a line for each tensor.
 impl Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(&|_| None))
+    }
+}
+
+impl Kernel {
+    /// The same, where the line of a tensor that is made of another names that: `B_by_order: f64 csr input 4x4 of B`.
+    pub fn text(&self, made_of: &dyn Fn(TensorId) -> Option<TensorId>) -> String {
         let names = Names::of_loops(self);
         let mut text = self.operators_text();
         names.stmt(&mut text, &self.provenance, &self.stmt, 0);
-        f.write_str(&text)?;
         for (place, relation) in self.provenance.relations.iter().enumerate() {
             let word = if place == 0 { "such that" } else { "and" };
-            writeln!(f, "{word} {}", names.relation(relation))?;
+            let _ = writeln!(text, "{word} {}", names.relation(relation));
         }
         let written = self.tensors.iter().filter(|(_, tensor)| tensor.role != Role::Index);
         let role = |role| match (role, self.assembly) {
@@ -110,12 +117,14 @@ impl Display for Kernel {
                 }
             }
         });
-        let relation = |tensor| relations.iter().find(|(known, _)| *known == tensor).map(|(_, text)| text.as_str());
-        write_tensors(f, written, role, relation)
+        let behind = |tensor| match relations.iter().find(|(known, _)| *known == tensor) {
+            Some((_, relation)) => Some(relation.clone()),
+            None => made_of(tensor).map(|source| format!("of {}", self.tensors[source].name)),
+        };
+        let _ = write_tensors(&mut text, written, role, behind);
+        text
     }
-}
 
-impl Kernel {
     /// The statement on one line: `forall(i, forall(j, y(i) += A(i,j) * x(j)))`. With it, in `suchthat`, the relations of its
     /// variables whose loops are all in the statement.
     pub fn stmt_text(&self) -> String {
@@ -171,11 +180,12 @@ fn role_text(role: Role) -> String {
     }
 }
 
+/// A line for each of some tensors, each with what stands behind its storage.
 fn write_tensors<'t>(
-    f: &mut fmt::Formatter<'_>,
+    f: &mut dyn Write,
     tensors: impl Iterator<Item = (TensorId, &'t Tensor)>,
     role_text: impl Fn(Role) -> String,
-    relation: impl Fn(TensorId) -> Option<&'t str>,
+    behind: impl Fn(TensorId) -> Option<String>,
 ) -> fmt::Result {
     for (id, tensor) in tensors {
         let role = role_text(tensor.role);
@@ -187,8 +197,8 @@ fn write_tensors<'t>(
         if let Some(fill) = tensor.fill.filter(|fill| !fill.is_zero()) {
             write!(f, " fill {fill}")?;
         }
-        if let Some(relation) = relation(id) {
-            write!(f, " {relation}")?;
+        if let Some(behind) = behind(id) {
+            write!(f, " {behind}")?;
         }
         writeln!(f)?;
     }
@@ -348,6 +358,7 @@ impl Names<'_> {
             ExprKind::Literal(Literal::Float(value)) => {
                 let _ = write!(text, "{value:?}");
             }
+            ExprKind::Literal(Literal::Absent) if expr.dtype == DType::Bool => text.push_str("false"),
             ExprKind::Literal(Literal::Absent) => text.push('0'),
             ExprKind::Literal(Literal::Fill(value)) => {
                 let number = value.to_string();
