@@ -3,6 +3,7 @@
 //! On exit each tensor has the order of its accesses, the sizes that were declared for it, and its declared type and
 //! format, or else those that follow from where it comes from (see the help of `run`).
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -55,11 +56,16 @@ pub struct LoadTimes {
     pub pack: Duration,
 }
 
-/// Reads the inputs that have values of their own: files and scalars.
+/// Reads the inputs that have values of their own: files and scalars. The values of some tensors are indices: these are integers.
 ///
 /// # Errors
 /// A file can't be read or does not fit its accesses and declarations; memory is refused.
-pub fn load(ast: &Ast, request: &Request, progress: bool, times: &mut LoadTimes) -> Result<Vec<Input>, Failure> {
+pub fn load(
+    ast: &Ast,
+    (request, indices): (&Request, &BTreeSet<String>),
+    progress: bool,
+    times: &mut LoadTimes,
+) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
     for (name, given) in &request.givens {
         let known = order_of(ast, &request.declarations, name);
@@ -67,7 +73,8 @@ pub fn load(ast: &Ast, request: &Request, progress: bool, times: &mut LoadTimes)
         if known.is_none() && !names_in_actions(ast).contains(&name.as_str()) {
             continue;
         }
-        let wanted = |order| Wanted { ast, request, name, given, order };
+        let is_index = indices.contains(name);
+        let wanted = |order| Wanted { ast, request, name, given, order, is_index };
         let (tensor, origin) = match &given.origin {
             Origin::File(file) => {
                 let data = wanted(known.unwrap_or(0)).content(file, known, progress, times)?;
@@ -191,6 +198,8 @@ struct Wanted<'a> {
     name: &'a str,
     given: &'a Given,
     order: usize,
+    /// Its values are indices.
+    is_index: bool,
 }
 
 impl Wanted<'_> {
@@ -314,7 +323,12 @@ impl Wanted<'_> {
     fn typed(&self, tensor: DynTensor, source: &str) -> Result<DynTensor, Failure> {
         let dtype: DType = match self.request.declarations.dtypes.get(self.name) {
             Some(&dtype) if dtype != tensor.dtype() => dtype,
+            None if self.is_index && tensor.dtype().is_float() => DType::I64,
             _ => return Ok(tensor),
+        };
+        let said = match self.is_index && !self.request.declarations.dtypes.contains_key(self.name) {
+            true => format!("the values of `{}` are indices", self.name),
+            false => format!("`{}` is declared {dtype}", self.name),
         };
         if tensor.dtype().is_complex() && !dtype.is_complex() && dtype != DType::Pattern {
             let message = format!("the complex numbers of {source} cannot be converted to {dtype}");
@@ -322,7 +336,7 @@ impl Wanted<'_> {
                 "declare `-t {}:c128` and take a part in the program, with `real(x)` or `abs(x)`",
                 self.name
             ));
-            return Err(self.given.mistake(format!("`{}` is declared {dtype}", self.name), diagnostic));
+            return Err(self.given.mistake(said, diagnostic));
         }
         let converted = tensor.cast(dtype)?;
         if dtype.is_integer()
@@ -331,7 +345,7 @@ impl Wanted<'_> {
             let message = format!("the value {value} of {source} is none of type {dtype}");
             let diagnostic = Diagnostic::error("E0506", message)
                 .hint("declare a type that holds all values, or convert them in the program");
-            return Err(self.given.mistake(format!("`{}` is declared {dtype}", self.name), diagnostic));
+            return Err(self.given.mistake(said, diagnostic));
         }
         Ok(converted)
     }

@@ -1,5 +1,6 @@
 //! From flags to the input of the library: the tensors, and the options that follow from them.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
 use lacunar::{Category, DType, Options};
@@ -65,13 +66,14 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
     }
     leave_open(&request, values, &ast, &mut declarations);
     // Of rules, nothing can be checked before all sizes are known.
-    if program.language == Language::Statements {
-        check_early(program, &declarations)?;
-    }
+    let indices = match program.language {
+        Language::Statements => check_early(program, &declarations)?,
+        _ => BTreeSet::new(),
+    };
     check_outputs(&request, args, &ast)?;
     let mut times = LoadTimes::default();
     let progress = std::io::stderr().is_terminal();
-    let mut read = inputs::load(&ast, &request, progress, &mut times)?;
+    let mut read = inputs::load(&ast, (&request, &indices), progress, &mut times)?;
     for input in &read {
         declare(&mut declarations, input);
     }
@@ -129,14 +131,20 @@ fn leave_open(request: &Request, values: Values, ast: &Ast, declarations: &mut D
 }
 
 /// Tells mistakes of names, formats and statements before files are read. Types, sizes and the tensors that no statement has wait for the
-/// files'.
-fn check_early(program: &Program, declarations: &Declarations) -> Result<(), Failure> {
-    let Err(mut mistakes) = check(&program.text, declarations) else { return Ok(()) };
+/// files'. Returns the tensors whose values are indices.
+fn check_early(program: &Program, declarations: &Declarations) -> Result<BTreeSet<String>, Failure> {
+    let mut mistakes = match check(&program.text, declarations) {
+        Ok(checked) => {
+            let read = checked.tensors.iter().filter_map(|(_, tensor)| tensor.gathered());
+            return Ok(read.map(|tensor| checked.tensors[tensor].name.clone()).collect());
+        }
+        Err(mistakes) => mistakes,
+    };
     mistakes.retain(|mistake| {
-        let waits = matches!(mistake.code, "E0301" | "E0302" | "E0609") || mistake.code.starts_with("E05");
+        let waits = matches!(mistake.code, "E0214" | "E0301" | "E0302" | "E0609") || mistake.code.starts_with("E05");
         !waits || mistake.category != Category::User
     });
-    if mistakes.is_empty() { Ok(()) } else { Err(program.mistakes(mistakes)) }
+    if mistakes.is_empty() { Ok(BTreeSet::new()) } else { Err(program.mistakes(mistakes)) }
 }
 
 /// Declares the facts that an input tells of itself.

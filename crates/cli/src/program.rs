@@ -155,16 +155,40 @@ pub fn indices_of(ast: &Ast, tensor: &str) -> Option<Vec<Option<String>>> {
     let in_relations = || ast.brackets.values().find_map(|relation| find(&relation.right, tensor));
     let mut in_conditions = None;
     Action::visit(&ast.body, &mut |action| {
-        let asked: &[&Expr] = match &action.kind {
-            ActionKind::For { from, to, .. } => &[from, to],
-            ActionKind::While { condition, .. } | ActionKind::If { condition, .. } => &[condition],
-            ActionKind::Fill(_, number) | ActionKind::Random { seed: Some(number), .. } => &[number],
-            ActionKind::Change { range: Some((from, to)), .. } => &[from, to],
-            _ => &[],
-        };
-        in_conditions = in_conditions.take().or_else(|| asked.iter().find_map(|expr| find(expr, tensor)));
+        in_conditions =
+            in_conditions.take().or_else(|| numbers(action).into_iter().find_map(|expr| find(expr, tensor)));
     });
     in_statements.or_else(in_relations).or(in_conditions)
+}
+
+/// The numbers that an action asks for.
+fn numbers(action: &Action) -> Vec<&Expr> {
+    match &action.kind {
+        ActionKind::For { from, to, .. } => vec![from, to],
+        ActionKind::While { condition, .. } | ActionKind::If { condition, .. } => vec![condition],
+        ActionKind::Fill(_, number) | ActionKind::Random { seed: Some(number), .. } => vec![number],
+        ActionKind::Change { range: Some((from, to)), .. } => vec![from, to],
+        _ => Vec::new(),
+    }
+}
+
+/// The tensors whose entries a number counts.
+fn counted<'a>(expr: &'a Expr, found: &mut Vec<&'a str>) {
+    match &expr.kind {
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) | ExprKind::List { .. } => {
+        }
+        ExprKind::Apply { name, args, callee: Callee::Named } if is_count(&name.text, args) => {
+            if let ExprKind::Name(tensor) = &args[0].kind {
+                found.push(tensor);
+            }
+        }
+        ExprKind::Apply { args, .. } => args.iter().for_each(|arg| counted(arg, found)),
+        ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => counted(operand, found),
+        ExprKind::Binary(_, left, right) => {
+            counted(left, found);
+            counted(right, found);
+        }
+    }
 }
 
 /// The number of dimensions of a tensor: that of its accesses; of one that no statement has, that of what is declared.
@@ -174,18 +198,21 @@ pub fn order_of(ast: &Ast, declarations: &Declarations, tensor: &str) -> Option<
     accessed.or_else(|| if names_in_actions(ast).contains(&tensor) { declared() } else { None })
 }
 
-/// The tensors that are read, written, changed or made up between statements.
+/// The tensors that are read, written, changed, made up or counted between statements.
 pub fn names_in_actions(ast: &Ast) -> Vec<&str> {
     let mut found = Vec::new();
-    Action::visit(&ast.body, &mut |action| match &action.kind {
-        ActionKind::Print(name)
-        | ActionKind::Read(name, _)
-        | ActionKind::Write(name, _)
-        | ActionKind::Fill(name, _)
-        | ActionKind::Random { tensor: name, .. }
-        | ActionKind::Change { tensor: name, .. } => found.push(name.text.as_str()),
-        ActionKind::Swap(a, b) | ActionKind::Snapshot(a, b) => found.extend([a.text.as_str(), b.text.as_str()]),
-        _ => {}
+    Action::visit(&ast.body, &mut |action| {
+        numbers(action).into_iter().for_each(|number| counted(number, &mut found));
+        match &action.kind {
+            ActionKind::Print(name)
+            | ActionKind::Read(name, _)
+            | ActionKind::Write(name, _)
+            | ActionKind::Fill(name, _)
+            | ActionKind::Random { tensor: name, .. }
+            | ActionKind::Change { tensor: name, .. } => found.push(name.text.as_str()),
+            ActionKind::Swap(a, b) | ActionKind::Snapshot(a, b) => found.extend([a.text.as_str(), b.text.as_str()]),
+            _ => {}
+        }
     });
     found
 }
@@ -196,8 +223,9 @@ fn find(expr: &Expr, tensor: &str) -> Option<Vec<Option<String>>> {
         ExprKind::List { index, .. } => index.as_ref().and_then(|index| find(index, tensor)),
         ExprKind::Name(name) => (name == tensor).then(Vec::new),
         ExprKind::Apply { name, args, .. } if name.text == tensor => Some(names(args)),
-        // The size of a dimension names the tensor alone.
+        // The size of a dimension and the number of entries name the tensor alone.
         ExprKind::Apply { name, args, callee: Callee::Named } if is_size(&name.text, args) => None,
+        ExprKind::Apply { name, args, callee: Callee::Named } if is_count(&name.text, args) => None,
         ExprKind::Apply { args, .. } => args.iter().find_map(|arg| find(arg, tensor)),
         ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => find(operand, tensor),
         ExprKind::Binary(_, left, right) => find(left, tensor).or_else(|| find(right, tensor)),
@@ -208,6 +236,11 @@ fn find(expr: &Expr, tensor: &str) -> Option<Vec<Option<String>>> {
 fn is_size(name: &str, args: &[Expr]) -> bool {
     matches!(args, [tensor, dimension] if name == "size"
         && matches!((&tensor.kind, &dimension.kind), (ExprKind::Name(_), ExprKind::Number(_))))
+}
+
+/// True of `nnz(A)`.
+fn is_count(name: &str, args: &[Expr]) -> bool {
+    matches!(args, [tensor] if name == "nnz" && matches!(tensor.kind, ExprKind::Name(_)))
 }
 
 fn names(indices: &[Expr]) -> Vec<Option<String>> {

@@ -95,6 +95,7 @@ pub fn read(source: &str, declarations: &Declarations) -> Result<Reading, String
         ast: &ast,
         operands: Vec::new(),
         types: Vec::new(),
+        exchanges: Vec::new(),
         made: 0,
     };
     for statement in &ast.statements {
@@ -117,6 +118,8 @@ pub fn read(source: &str, declarations: &Declarations) -> Result<Reading, String
 struct Reader<'a> {
     declarations: &'a Declarations,
     reading: Reading,
+    /// The pairs of tensors that are swapped, or of which one becomes a snapshot of the other.
+    exchanges: Vec<[String; 2]>,
     /// The names that are indices in the statement, and no tensors.
     values: Vec<String>,
     /// The operators that the program declares.
@@ -205,6 +208,7 @@ impl Reader<'_> {
             (None, value) => {
                 let dtype = alone(&value);
                 self.types[target.index()] = Some(dtype);
+                self.exchange(target, dtype);
                 cast(settled(value, dtype), dtype)
             }
             // The type that a constant has alone says if it is a number or a truth value.

@@ -276,3 +276,26 @@ fn programs_in_files_print_read_and_write() {
     assert!(folder.succeed("run p.lac -i A:b.mtx").contains("\ny = [7, 0, 0]\n"));
     folder.fail("run 'while c > 0 { y(i) = x(i) }' -g x:ones -d x:2", 2, "E0203");
 }
+
+#[test]
+fn types_follow_from_what_tensors_are_for() {
+    let folder = Folder::new();
+    folder.write("p.tns", "1 1\n2 0\n");
+    folder.write("z.tns", "1 2.5\n2 7\n");
+    let prints = |line: &str, expected: &str| {
+        let text = folder.succeed(line);
+        assert!(text.contains(expected), "{line}: {text}");
+    };
+    // Values that are indices are integers, whatever gives them.
+    prints("run 'y(i) = z(p(i)); print y' -i z:z.tns -i p:p.tns", "\ny = [7, 2.5]\n");
+    prints("run 'random p arange; y(i) = z(p(i)); print y' -i z:z.tns -d p:2", "\ny = [2.5, 7]\n");
+    prints("run 'b = 1; read p \"p.tns\"; y(i) = z(p(i)); print y' -i z:z.tns", "\ny = [7, 2.5]\n");
+    folder.fail("run 'y(i) = z(p(i))' -i z:z.tns -i p:z.tns", 3, "E0506");
+    // A tensor that an action gives values to is none that looks like a function.
+    prints("run 'fill q 1; y(j) = q(p(j)); print y' -i p:p.tns -d q:2", "\ny = [1, 1]\n");
+    // A snapshot has the type of its tensor.
+    prints("run 'a = 3; snapshot b, a; print b'", "\nb = 3\n");
+    prints("run 'y(i) = z(i) > 3; snapshot b, y; print b' -i z:z.tns", "\nb = [false, true]\n");
+    // What is counted alone has the dimensions of its file.
+    prints("run 'n = 1; if nnz(z) > 1 { n += 1 }; print n' -i z:z.tns -f z:sv", "\nn = 2\n");
+}

@@ -106,4 +106,18 @@ impl Action {
             }
         }
     }
+
+    /// The tensors that it, and no statement, gives values to.
+    pub fn given(&self) -> impl Iterator<Item = &Name> {
+        let given = match &self.kind {
+            ActionKind::Swap(a, b) => [Some(a), Some(b)],
+            ActionKind::Read(name, _)
+            | ActionKind::Fill(name, _)
+            | ActionKind::Random { tensor: name, .. }
+            | ActionKind::Change { tensor: name, .. }
+            | ActionKind::Snapshot(name, _) => [Some(name), None],
+            _ => [None, None],
+        };
+        given.into_iter().flatten()
+    }
 }

@@ -74,7 +74,21 @@ impl Reader<'_> {
     /// Gives counters their type, and tensors that are swapped with others those that are declared for these.
     pub(super) fn share_types(&mut self, actions: &[einsum::Action]) {
         let (mut swaps, mut copies) = (Vec::new(), Vec::new());
+        let mut assigned: BTreeSet<&str> = BTreeSet::new();
         einsum::Action::visit(actions, &mut |action| match &action.kind {
+            ActionKind::Assign(statement) => _ = assigned.insert(&self.ast.statements[*statement].name.text),
+            // What has a value before any statement gives it one holds numbers.
+            ActionKind::Read(name, _)
+            | ActionKind::Change { tensor: name, .. }
+            | ActionKind::Fill(name, _)
+            | ActionKind::Random { tensor: name, .. }
+                if !assigned.contains(name.text.as_str()) =>
+            {
+                let known = self.reading.tensors.iter().position(|tensor| tensor.name == name.text);
+                if let Some(known) = known {
+                    self.types[known].get_or_insert(DType::F64);
+                }
+            }
             ActionKind::For { counter, .. } => {
                 let counter = self.tensor(&counter.text, 0);
                 self.types[counter.index()] = Some(DType::I64);
@@ -84,6 +98,7 @@ impl Reader<'_> {
             ActionKind::Snapshot(a, b) => copies.push([a.text.clone(), b.text.clone()]),
             _ => {}
         });
+        self.exchanges = swaps.iter().chain(&copies).cloned().collect();
         let mut known = self.declarations.dtypes.clone();
         for _ in 0..swaps.len() + copies.len() {
             for [a, b] in swaps.iter().chain(&copies) {
@@ -100,6 +115,28 @@ impl Reader<'_> {
             tensor.result |= is_swapped;
             if let Some(&dtype) = known.get(&tensor.name).filter(|_| is_swapped || is_copied) {
                 *own = Some(dtype);
+            }
+        }
+    }
+
+    /// Gives the type of a tensor to those that are swapped with it, or become snapshots of it, and of which nothing else tells one.
+    pub(super) fn exchange(&mut self, tensor: TensorId, dtype: DType) {
+        let mut reached = vec![self.reading.tensors[tensor.index()].name.clone()];
+        let mut next = 0;
+        while let Some(from) = reached.get(next).cloned() {
+            for pair in self.exchanges.iter().filter(|pair| pair.contains(&from)) {
+                for name in pair.iter().filter(|name| !reached.contains(name)).cloned().collect::<Vec<_>>() {
+                    reached.push(name);
+                }
+            }
+            next += 1;
+        }
+        for name in &reached[1..] {
+            let other = self.tensor(name, self.reading.tensors[tensor.index()].order);
+            let is_told = self.declarations.dtypes.contains_key(name) || self.types[other.index()].is_none();
+            let is_assigned = self.ast.statements.iter().any(|statement| statement.name.text == *name);
+            if !is_told && !is_assigned {
+                self.types[other.index()] = Some(dtype);
             }
         }
     }

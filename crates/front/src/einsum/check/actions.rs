@@ -40,7 +40,9 @@ pub(super) fn shared(ast: &Ast, names: &Names, declarations: &Declarations) -> D
         | ActionKind::Random { tensor: name, .. }
             if !assigned.contains(&name.text) =>
         {
-            let dtype = *shared.dtypes.entry(name.text.clone()).or_insert(DType::F64);
+            let is_index = names.tensors.get(&name.text).is_some_and(|entry| entry.is_index);
+            let usual = if is_index { DType::I64 } else { DType::F64 };
+            let dtype = *shared.dtypes.entry(name.text.clone()).or_insert(usual);
             let kind = match &action.kind {
                 ActionKind::Random { kind, .. } => *kind,
                 // Without values, nothing in dense storage tells what is an entry.

@@ -26,6 +26,7 @@ use lacunar_base::Span;
 use lacunar_notation::gather::{is_distinct, room_for};
 use lacunar_notation::{AssignOp, Border, Equation, Function, Gather, Indicator, Inequality, Monoid, Source, UnaryFn};
 
+use super::super::action::Action;
 use super::super::affine::{Affine, affine};
 use super::super::ast::{Ast, BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Name, Statement};
 use super::super::declarations::Declarations;
@@ -121,7 +122,9 @@ pub(super) fn expand(ast: Ast, declarations: &Declarations, sized: bool) -> Resu
     taken.extend(declarations.tensor_names().into_iter().chain(declarations.sized_names()).map(str::to_string));
     let tensors = declarations.inputs.as_ref().map(|inputs| {
         let targets = ast.statements.iter().map(|statement| &statement.name.text);
-        inputs.iter().chain(&declarations.given).chain(targets).cloned().collect()
+        let mut tensors: IndexSet<String> = inputs.iter().chain(&declarations.given).chain(targets).cloned().collect();
+        Action::visit(&ast.body, &mut |action| tensors.extend(action.given().map(|name| name.text.clone())));
+        tensors
     });
     let (indicators, replaced) = (bracketed::indicators(&ast), Vec::new());
     let declarations = sized.then_some(declarations);

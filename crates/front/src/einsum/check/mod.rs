@@ -24,7 +24,7 @@ mod values;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Format};
-use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Role, Tensor};
+use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Role, Tensor, TensorId};
 
 use super::ast;
 use super::declarations::{Declarations, Language};
@@ -34,7 +34,7 @@ use crate::concrete::Line;
 use indices::Expanded;
 pub(crate) use indices::{Relation, tells};
 pub(crate) use loops::Typing;
-use names::Names;
+use names::{Entry, Names};
 pub(crate) use names::{Meaning, meaning};
 
 /// Reads a program and checks it against its declarations.
@@ -183,12 +183,39 @@ fn assign(program: &mut Program, ast: &ast::Ast, names: &Names, declarations: &D
         let Some((op, rhs)) = typer.value(statement, target) else { continue };
         if let Some(dtype) = typer.dtype(target) {
             program.tensors[target].dtype = dtype;
+            // What takes the tensor's value has its type, if nothing else tells one.
+            for other in exchanged(names, target) {
+                let (name, entry) = &names.tensors.get_index(other.index()).unzip();
+                let is_open = entry.is_some_and(Entry::is_open);
+                if !is_open && name.is_some_and(|name| !declarations.dtypes.contains_key(name)) {
+                    typer.decide(other, dtype);
+                    program.tensors[other].dtype = dtype;
+                }
+            }
         }
         let vars = names.indices(&statement.indices);
         let lhs = Access { tensor: target, vars, span: statement.lhs_span };
         program.statements.push(Assignment { lhs, op, rhs, span: statement.span });
     }
     sizes::require(program, declarations, errors);
+}
+
+/// The tensors that a tensor is swapped with, or that become snapshots of it, and so on.
+fn exchanged(names: &Names, tensor: TensorId) -> Vec<TensorId> {
+    let pairs = || names.swaps.iter().chain(&names.snapshots);
+    let mut found = vec![tensor];
+    let mut next = 0;
+    while let Some(&from) = found.get(next) {
+        for (a, b, _) in pairs() {
+            let other = if *b == from.index() { *a } else { *b };
+            let other = TensorId::from_index(other);
+            if (*a == from.index() || *b == from.index()) && !found.contains(&other) {
+                found.push(other);
+            }
+        }
+        next += 1;
+    }
+    found.split_off(1)
 }
 
 fn diagnostics(errors: Vec<Error>) -> Vec<Diagnostic> {

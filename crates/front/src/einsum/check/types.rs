@@ -93,6 +93,11 @@ impl<'a> Typer<'a> {
         self.dtypes[tensor.index()]
     }
 
+    /// Decides the type of a tensor.
+    pub fn decide(&mut self, tensor: TensorId, dtype: DType) {
+        self.dtypes[tensor.index()] = Some(dtype);
+    }
+
     /// The way of assigning and the right-hand side of a statement that assigns to `target`, in the type of the target, which it
     /// decides if it is open. `None` after a mistake.
     pub fn value(&mut self, statement: &Statement, target: TensorId) -> Option<(AssignOp, Expr)> {
