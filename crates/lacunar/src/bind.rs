@@ -161,12 +161,18 @@ fn infer(program: &Program, step: &Step, sizes: &mut [Option<u64>]) -> Result<()
     let of = |sizes: &[Option<u64>], access: &Access| -> Vec<Option<u64>> {
         access.vars.iter().map(|var| sizes[var.index()]).collect()
     };
+    let part = |sizes: &[Option<u64>], (indicator, access): &(&Indicator, &Access)| {
+        let (place, size) = indicator.inferred(&of(sizes, access))?;
+        (place + 1 < access.vars.len()).then_some((access.vars[place], size))
+    };
     let inferred = |sizes: &[Option<u64>]| {
         tied.iter().find_map(|(indicator, access)| {
             let (place, size) = indicator.inferred(&of(sizes, access))?;
             let var = access.vars[place];
             if place + 1 < access.vars.len() {
-                return Some((var, size));
+                // Of several dimensions that have a part for each of its values, the largest tells.
+                let others = tied.iter().filter_map(|other| part(sizes, other)).filter(|(other, _)| *other == var);
+                return Some((var, others.map(|(_, size)| size).fold(size, u64::max)));
             }
             // The sizes of operands are given; a dimension of a result has room for what other statements assign to it.
             let dimension = statement.lhs.vars.iter().position(|own| *own == var)?;

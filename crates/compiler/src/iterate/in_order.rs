@@ -12,9 +12,10 @@
 
 use lacunar_base::Arena;
 use lacunar_formats::{Level, LevelKind};
-use lacunar_notation::{Access, Equation, Expr, Indicator, Tensor, VarId};
+use lacunar_notation::concrete::Assign;
+use lacunar_notation::{Access, AssignOp, Equation, Expr, Indicator, Tensor, VarId};
 
-use crate::algebra::without;
+use crate::algebra::{preserves_fill, without};
 
 /// True if loops in this order can append a term of a sum to a result as it is: compressed levels, whose places they come to in order,
 /// each once.
@@ -22,7 +23,10 @@ pub fn is_appended(tensors: &Arena<Tensor>, lhs: &Access, body: &Expr, loops: &[
     let format = &tensors[lhs.tensor].format;
     let is_plain = |level: &Level| [LevelKind::DENSE, LevelKind::COMPRESSED].contains(&level.kind);
     let places: Vec<VarId> = format.mode_order().iter().map(|&mode| lhs.vars[mode]).collect();
-    format.map().is_none()
+    // Loops come to no place that the body leaves out: it has to be one that the result may leave out.
+    let assign = Assign { lhs: lhs.clone(), op: AssignOp::Set, rhs: body.clone() };
+    preserves_fill(tensors, &assign)
+        && format.map().is_none()
         && format.levels().iter().all(is_plain)
         && format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED)
         && in_order(tensors, body, loops, &places)

@@ -121,11 +121,19 @@ fn relate(
     }
     for (tensor, indices) in accesses {
         for (dimension, index) in indices.iter().enumerate().filter(|(_, index)| index.variable().is_none()) {
-            let of_dimension = &mut known[tensor.index()][dimension];
-            if let Some(size) = *of_dimension {
+            if let Some(size) = known[tensor.index()][dimension] {
                 let open = index.terms.iter().find(|(var, _)| sizes[var.index()].is_none());
                 if let Some((var, factor)) = open {
-                    sizes[var.index()] = Some(size.div_ceil(factor.unsigned_abs()));
+                    let others =
+                        accesses.iter().filter_map(|(tensor, indices)| Some((known.get(tensor.index())?, indices)));
+                    let parts =
+                        others.flat_map(|(dims, indices)| dims.iter().zip(*indices)).filter_map(|(size, index)| {
+                            let first = index.terms.iter().find(|(other, _)| sizes[other.index()].is_none())?;
+                            let is_same = first.0 == *var && index.variable().is_none();
+                            Some((*size)?.div_ceil(first.1.unsigned_abs())).filter(|_| is_same)
+                        });
+                    // The largest dimension that has a part for each value tells.
+                    sizes[var.index()] = Some(parts.fold(size.div_ceil(factor.unsigned_abs()), u64::max));
                     return true;
                 }
             } else if index.border.is_some() {
@@ -134,7 +142,7 @@ fn relate(
                 // All that is assigned finds room.
                 let targets = reading.statements.iter().filter(|statement| statement.target == *tensor);
                 let others = targets.filter_map(|statement| room(reading, statement.indices.get(dimension)?, sizes));
-                *of_dimension = Some(others.fold(size, u64::max));
+                known[tensor.index()][dimension] = Some(others.fold(size, u64::max));
                 return true;
             }
         }

@@ -11,7 +11,7 @@ use lacunar_base::Span;
 use lacunar_formats::{DType, Format, FormatError, Packing, Scalar};
 use lacunar_notation::operator::Bodies;
 use lacunar_notation::{
-    Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, Tensor, TensorId, VarId,
+    Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, TensorId, VarId,
 };
 
 use super::super::declarations::Declarations;
@@ -64,8 +64,9 @@ fn settle_dense(program: &mut Program, open: &mut IndexSet<TensorId>) -> bool {
     for place in 0..program.statements.len() {
         let Assignment { lhs, rhs, .. } = &program.statements[place];
         let target = lhs.tensor;
-        let is_told =
-            |var: &VarId| gathered_with(program, rhs, *var).into_iter().any(|own| is_absent(program, rhs, own));
+        let is_told = |var: &VarId| {
+            gathered_with(program, rhs, &lhs.vars, *var).into_iter().any(|own| is_absent(program, rhs, &lhs.vars, own))
+        };
         if open.contains(&target) && !lhs.vars.iter().all(is_told) {
             open.swap_remove(&target);
             program.tensors[target].format = Format::dense(program.tensors[target].order());
@@ -84,15 +85,18 @@ fn wrong_order(name: &str, span: Span, order: usize, error: &FormatError) -> Err
     FormatMistake::FormatOrder { name: name.to_string(), span, message, order }.into()
 }
 
-/// True for an indicator that has an entry at all coordinates but the last.
-fn has_every_place(tensor: &Tensor) -> bool {
-    tensor.gathered().is_some() || tensor.border().is_some()
+/// True for an indicator that leaves out no place of a result with these variables: it has an entry at all coordinates but the last, or
+/// is an index of an operand, outside of which there is the fill value. One that is an index on the left leaves out places between.
+fn has_every_place(program: &Program, access: &Access, target: &[VarId]) -> bool {
+    let tensor = &program.tensors[access.tensor];
+    let is_sum = tensor.indicator.as_deref().is_some_and(|indicator| indicator.equation().is_some());
+    let is_inside = access.vars.last().is_some_and(|last| !target.contains(last));
+    tensor.gathered().is_some() || tensor.border().is_some() || (is_sum && is_inside)
 }
 
-/// A variable, and those that values which are indices tie to it: where one of a row's entries is absent, so are those of the rows that
-/// it is gathered into.
-fn gathered_with(program: &Program, expr: &Expr, var: VarId) -> Vec<VarId> {
-    let is_gather = |access: &&Access| has_every_place(&program.tensors[access.tensor]);
+/// A variable, and those that indices tie to it: where one of a row's entries is absent, so are those of the rows that it is gathered into.
+fn gathered_with(program: &Program, expr: &Expr, target: &[VarId], var: VarId) -> Vec<VarId> {
+    let is_gather = |access: &&Access| has_every_place(program, access, target);
     let gathers: Vec<&Access> = expr.accesses().into_iter().filter(is_gather).collect();
     let mut found = vec![var];
     loop {
@@ -106,15 +110,15 @@ fn gathered_with(program: &Program, expr: &Expr, var: VarId) -> Vec<VarId> {
 }
 
 /// True if the value of an expression is zero because it is absent where the entries of all sparse operands along `var` are.
-fn is_absent(program: &Program, expr: &Expr, var: VarId) -> bool {
-    let absent = |expr: &Expr| is_absent(program, expr, var);
+fn is_absent(program: &Program, expr: &Expr, target: &[VarId], var: VarId) -> bool {
+    let absent = |expr: &Expr| is_absent(program, expr, target, var);
     match &expr.kind {
         // A zero that is written is a value, not an absence.
         ExprKind::Literal(_) => false,
         ExprKind::Access(access) => {
             let tensor = &program.tensors[access.tensor];
             let is_full = tensor.format.packing().is_some_and(Packing::is_full);
-            let is_sparse = !tensor.format.is_dense() && !is_full && !has_every_place(tensor);
+            let is_sparse = !tensor.format.is_dense() && !is_full && !has_every_place(program, access, target);
             access.vars.contains(&var) && is_sparse && tensor.fill().is_zero()
         }
         ExprKind::Unary(function, operand) => function.keeps_zero() && absent(operand),

@@ -224,9 +224,34 @@ impl Sizes {
                 } else {
                     own.last().is_none_or(Option::is_some)
                 };
-            let room = if is_last { self.room(names, tied, vars[place]) } else { 0 };
-            Some((vars[place], is_told.then_some(size.max(room)), span))
+            // Of several dimensions that have a part for each value of a variable, the largest tells.
+            let room = match is_last {
+                true => Some(self.room(names, tied, vars[place])),
+                false => self.parts(names, tied, self.var(vars[place]), &comes),
+            };
+            Some((vars[place], room.filter(|_| is_told).map(|room| size.max(room)), span))
         })
+    }
+
+    /// The largest size that a dimension tells which has a part for each value of some variables; `None` if one is found when the program
+    /// runs.
+    fn parts(
+        &self,
+        names: &Names,
+        tied: &[(&Made, &Vec<usize>, Span)],
+        class: usize,
+        comes: &dyn Fn(usize) -> bool,
+    ) -> Option<u64> {
+        let told = tied.iter().filter_map(|&(made, vars, _)| {
+            let own = |&var: &usize| self.of_var(var).or_else(|| comes(var).then_some(1));
+            let known: Vec<Option<u64>> = vars.iter().map(own).collect();
+            let (place, size) = made.indicator(vars.len(), names).inferred(&known)?;
+            let is_part = place + 1 < vars.len() && self.var(vars[place]) == class;
+            let is_told = matches!(made.relation, Relation::List(_))
+                || vars.last().is_none_or(|&last| self.of_var(last).is_some());
+            is_part.then_some(is_told.then_some(size))
+        });
+        told.fold(Some(0), |most, size| Some(most?.max(size?)))
     }
 
     /// The room that all indices of the dimension which a variable runs over come to, as far as their variables have sizes.
