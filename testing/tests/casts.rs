@@ -160,7 +160,7 @@ fn vector(dtype: DType, values: &[Wide]) -> DynTensor {
 fn results(text: &str, x: &DynTensor, types: &[(String, DType)], backend: Backend) -> Vec<(String, Vec<Scalar>)> {
     let mut options = Options::new().backend(backend).tuned(false);
     // Large programs: a part of them is optimized as users' are, another one every day.
-    if !chosen(text, today(), 4) {
+    if !chosen(text, today(), 8) {
         options.optimization = Optimization::Least;
     }
     // A program of constants has no input.

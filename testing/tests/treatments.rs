@@ -36,7 +36,7 @@ use libtest_mimic::{Failed, Trial};
 /// How many mistakes are made in one text.
 const MUTATIONS: usize = 4;
 /// One instance in so many gets a treatment.
-const ONE_IN: u64 = 12;
+const ONE_IN: u64 = 20;
 /// How many random programs there are to choose from.
 const RANDOM: u64 = 1200;
 /// The most values of a variable in a text that gets mistakes.

@@ -106,13 +106,13 @@ fn nothing_is_left_of_what_is_interrupted() {
     let files = || folder.files().into_iter().filter(|name| name != "tmp").collect::<Vec<_>>();
     let before = files();
     for signal in [int, term] {
-        let writing = start(&folder, "run 'y(i) = x(i)' -g x:rand -d i:4000000 -o y:y.tns.gz", "cc");
+        let writing = start(&folder, "run 'y(i) = x(i)' -g x:rand -d i:20000000 -o y:y.tns.gz", "cc");
         wait_for("a part of the file", || files().len() > before.len());
         interrupt(writing, signal);
         assert_eq!((files(), folder.read("y.tns.gz").as_str()), (before.clone(), "before"));
     }
     // A compiler that takes its time.
-    folder.write("slow", "#!/bin/sh\n: > started\nexec sleep 20\n");
+    folder.write("slow", "#!/bin/sh\n: > started\nexec sleep 100\n");
     std::fs::set_permissions(folder.path("slow"), std::fs::Permissions::from_mode(0o755)).unwrap();
     for (signal, line) in [(int, "run 'y = x' -i x=2 --backend c"), (term, "compile 'y = x' -o k.so --backend c")] {
         let compiling = start(&folder, line, &folder.path("slow").display().to_string());

@@ -251,7 +251,7 @@ impl Sizes {
                 || vars.last().is_none_or(|&last| self.of_var(last).is_some());
             is_part.then_some(is_told.then_some(size))
         });
-        told.fold(Some(0), |most, size| Some(most?.max(size?)))
+        told.into_iter().try_fold(0, |most: u64, size| Some(most.max(size?)))
     }
 
     /// The room that all indices of the dimension which a variable runs over come to, as far as their variables have sizes.
