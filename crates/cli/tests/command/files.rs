@@ -297,3 +297,15 @@ fn help_and_version() {
         folder.succeed(&format!("{subcommand} --help"));
     }
 }
+
+#[test]
+fn what_only_fills_up_is_not_written() {
+    let folder = Folder::new();
+    folder.write("s.mtx", "%%MatrixMarket matrix coordinate real general\n4 4 3\n1 1 1\n2 3 2\n4 1 3\n");
+    for format in ["bcsr(2,2)", "dia", "ell", "'sell(2)'", "csb(2)", "csr", "hicoo(2)"] {
+        folder.succeed(&format!("convert s.mtx out.tns -f {format}"));
+        assert_eq!(folder.read("out.tns").lines().count(), 3, "{format}");
+        folder.succeed(&format!("run 'B(i,j) = A(i,j)' -i A:s.mtx -f A:csr -f B:{format} -o B:out.tns"));
+        assert_eq!(folder.read("out.tns").lines().count(), 3, "{format}");
+    }
+}

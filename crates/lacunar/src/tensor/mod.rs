@@ -120,14 +120,14 @@ impl<T: Element> Tensor<T> {
         }
     }
 
-    /// Writes all stored entries to a file, by its extension. Nothing is left of it if that fails.
+    /// Writes all entries to a file, by its extension: what only fills up blocks and diagonals is none. Nothing is left of it if that fails.
     ///
     /// # Errors
     /// The file can't be written, or its format can't hold the tensor.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let format = Some(self.inner.format().clone());
         let options = WriteOptions { format, progress: false, ..WriteOptions::default() };
-        io::write(path.as_ref(), &Data::Coordinate(self.inner.to_coo()?), &options)?;
+        io::write(path.as_ref(), &Data::listed(&self.inner)?, &options)?;
         Ok(())
     }
 

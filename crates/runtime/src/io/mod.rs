@@ -80,7 +80,7 @@ impl Data {
     /// ```
     pub fn of(tensor: &Tensor) -> Result<Data, StorageError> {
         if !tensor.format().is_dense() {
-            return Ok(Data::Coordinate(tensor.to_coo()?));
+            return Data::listed(tensor);
         }
         let converted = match tensor.format().is_natural_order() {
             true => None,
@@ -88,6 +88,18 @@ impl Data {
         };
         let natural = converted.as_ref().unwrap_or(tensor);
         Ok(Data::Dense(Dense { dims: natural.dims().to_vec(), values: natural.to_coo()?.values }))
+    }
+
+    /// The entries of a tensor as the content of a file. Of a dense one all values are entries; of others what only fills up blocks, diagonals
+    /// and slots is none.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn listed(tensor: &Tensor) -> Result<Data, StorageError> {
+        let format = tensor.format();
+        let fills_up = !format.is_dense() && format.is_padded() && format.packing().is_none();
+        let list = if fills_up { Some(tensor.convert(&Format::coo(tensor.order()))?) } else { None };
+        Ok(Data::Coordinate(list.as_ref().unwrap_or(tensor).to_coo()?))
     }
 }
 
