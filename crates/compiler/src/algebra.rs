@@ -421,7 +421,8 @@ fn simplified(function: BinaryFn, a: Expr, b: Expr, rebuild: impl FnOnce(ExprKin
 
 /// Gives fill values to the results that have none declared: the background of the statement that sets them, if fill values
 /// other than 0 are among its operands. A dense result has no elements that are not stored, and keeps 0. A
-/// result that values are first combined with begins with the identity.
+/// result that values are first combined with begins with the identity, unless another action may have given it a value before:
+/// that one has the fill value 0.
 ///
 /// ```text
 /// y(i) = x(i + 1)             fill value inf         y(i) is inf where i + 1 lies outside of x
@@ -430,7 +431,8 @@ fn simplified(function: BinaryFn, a: Expr, b: Expr, rebuild: impl FnOnce(ExprKin
 /// ```
 pub fn infer_fills(program: &mut Program) {
     let mut patterns = Patterns::default();
-    for place in 0..program.statements.len() {
+    let made = program.made_before();
+    for (place, made) in made.into_iter().enumerate() {
         let rhs = std::mem::replace(&mut program.statements[place].rhs, Expr::zero(DType::Bool));
         let rhs = filled_outside(&program.tensors, with_patterns_of_terms(rhs, &program.tensors));
         let statement = program.statements[place].clone();
@@ -447,7 +449,7 @@ pub fn infer_fills(program: &mut Program) {
         let result = &program.tensors[statement.lhs.tensor];
         let target = statement.lhs.tensor;
         let is_first = !program.statements[..place].iter().any(|earlier| earlier.lhs.tensor == target);
-        if result.fill.is_some() || !is_first {
+        if result.fill.is_some() || !is_first || made.contains(&target) {
             continue;
         }
         if let AssignOp::Reduce(monoid) = statement.op {

@@ -216,6 +216,32 @@ impl Program {
         given
     }
 
+    /// For each statement, the tensors that other actions before it in the text give a value, be it in a branch that is not taken.
+    pub fn made_before(&self) -> Vec<BTreeSet<TensorId>> {
+        let (mut before, mut made) = (vec![BTreeSet::new(); self.statements.len()], BTreeSet::new());
+        Action::visit(&self.body, &mut |action| match action {
+            Action::Assign(statement) => {
+                if let Some(before) = before.get_mut(*statement) {
+                    before.clone_from(&made);
+                }
+            }
+            Action::Read(tensor, _)
+            | Action::Fill(tensor, _)
+            | Action::Random { tensor, .. }
+            | Action::Change { tensor, .. }
+            | Action::Snapshot(tensor, _)
+            | Action::For { counter: tensor, .. } => _ = made.insert(*tensor),
+            Action::Swap(a, b) => made.extend([*a, *b]),
+            Action::Print(_)
+            | Action::Write(..)
+            | Action::Clock(_)
+            | Action::Elapsed(_)
+            | Action::While { .. }
+            | Action::If { .. } => {}
+        });
+        before
+    }
+
     /// Checks the invariants of the actions.
     ///
     /// # Errors

@@ -209,6 +209,9 @@ pub fn evaluate(question: &Question<'_>) -> Result<Vec<Outcome>, String> {
     }
     let mut state = State::new(&program, question, (stored, fills));
     state.actions(&program.reading.body)?;
+    let results: BTreeSet<&str> =
+        tensors.iter().filter(|tensor| tensor.result).map(|tensor| tensor.name.as_str()).collect();
+    state.outcomes.retain(|outcome| results.contains(outcome.name.as_str()));
     Ok(state.outcomes)
 }
 

@@ -278,6 +278,22 @@ fn programs_in_files_print_read_and_write() {
 }
 
 #[test]
+fn what_entries_are_put_into_is_0_elsewhere() {
+    let folder = Folder::new();
+    let prints = |line: &str, expected: &str| {
+        let text = folder.succeed(line);
+        assert!(text.contains(expected), "{line}: {text}");
+    };
+    folder.write("two.tns", "1 1 1\n1 2 2\n");
+    let flags = "-f A:csr -d A:2,2";
+    for (insert, combined) in [("insert A", "*= 2"), ("b = 1; read A", "*= 2"), ("insert A", "+= A(i,j)")] {
+        let program = format!("run '{insert} \"two.tns\"; A(i,j) {combined}; y(i) = sum(j, A(i,j)); print y' {flags}");
+        prints(&program, "\ny = [6, 0]\n");
+    }
+    prints(&format!("run 'insert A \"two.tns\"; A(i,j) min= 2; y(i) = A(i,j); print y' {flags}"), "\ny = [3, 0]\n");
+}
+
+#[test]
 fn types_follow_from_what_tensors_are_for() {
     let folder = Folder::new();
     folder.write("p.tns", "1 1\n2 0\n");

@@ -1,5 +1,7 @@
 //! Actions, one after the other, and the values of all tensors between them.
 
+use std::collections::BTreeSet;
+
 use lacunar_formats::{DType, Format};
 use lacunar_notation::TensorId;
 use lacunar_runtime::random::generate;
@@ -21,7 +23,9 @@ pub(super) struct State<'a> {
     fills: Vec<Scalar>,
     /// How far the values of each result may be from the true ones.
     inexact: Vec<f64>,
-    /// The results so far, in the order of their last assignment.
+    /// The statements whose target has a value that another action gave it.
+    continued: BTreeSet<usize>,
+    /// What has got a value so far, in the order in which it has: results, and inputs that an action made.
     pub outcomes: Vec<Outcome>,
     /// The nodes that were evaluated, and the rounds of loops.
     work: u64,
@@ -35,7 +39,9 @@ impl<'a> State<'a> {
         (stored, fills): (Vec<Option<Lookup>>, Vec<Scalar>),
     ) -> State<'a> {
         let inexact = vec![0.0; stored.len()];
-        State { program, question, stored, fills, inexact, outcomes: Vec::new(), work: 0 }
+        let target = |statement: usize| program.reading.statements[statement].target;
+        let continued = Action::continued(&program.reading.body, &target, &mut BTreeSet::new());
+        State { program, question, stored, fills, inexact, continued, outcomes: Vec::new(), work: 0 }
     }
 
     /// Carries out actions.
@@ -52,6 +58,11 @@ impl<'a> State<'a> {
             Action::Assign(statement) => return self.statement(*statement),
             Action::Swap(a, b) => return self.swap(*a, *b),
             Action::Snapshot(a, b) => {
+                let name = self.program.tensor(*a).name.clone();
+                self.outcomes.retain(|outcome| outcome.name != name);
+                if let Some(taken) = self.current(*b)? {
+                    self.outcomes.push(Outcome { name, ..taken });
+                }
                 self.stored[a.index()] = self.stored[b.index()].clone();
                 self.fills[a.index()] = self.fills[b.index()];
                 self.inexact[a.index()] = self.inexact[b.index()];
@@ -153,17 +164,24 @@ impl<'a> State<'a> {
         self.outcomes.retain(|outcome| outcome.name != known.name);
         self.stored[tensor.index()] = Some(Lookup::new(&entries.stored_in(&self.program.formats[tensor.index()])?)?);
         self.inexact[tensor.index()] = 0.0;
-        if known.result {
-            self.outcomes.push(Outcome::known(&known.name, entries));
-        }
+        self.outcomes.push(Outcome::known(&known.name, entries));
         Ok(())
     }
 
-    /// Takes the value of a tensor so far, where it is computed or given.
+    /// Takes the value of a tensor so far, where it is computed, made or given.
     fn take(&mut self, tensor: TensorId) -> Result<Option<Outcome>, String> {
         let name = &self.program.tensor(tensor).name;
         if let Some(place) = self.outcomes.iter().position(|outcome| outcome.name == *name) {
             return Ok(Some(self.outcomes.remove(place)));
+        }
+        self.current(tensor)
+    }
+
+    /// The value of a tensor so far, where it is computed, made or given.
+    fn current(&self, tensor: TensorId) -> Result<Option<Outcome>, String> {
+        let name = &self.program.tensor(tensor).name;
+        if let Some(outcome) = self.outcomes.iter().find(|outcome| outcome.name == *name) {
+            return Ok(Some(outcome.clone()));
         }
         let Some(entries) = self.question.given.get(name) else { return Ok(None) };
         let entries = entries.clone().with_fill(self.fills[tensor.index()]);
@@ -186,7 +204,8 @@ impl<'a> State<'a> {
         let statement = &program.reading.statements[number];
         self.spend(total_work(program, statement, &program.whole(statement)).unwrap_or(0))?;
         let tensor = program.tensor(statement.target);
-        let is_first = self.outcomes.iter().all(|outcome| outcome.name != tensor.name);
+        let has_none = self.outcomes.iter().all(|outcome| outcome.name != tensor.name);
+        let is_first = has_none && !self.continued.contains(&number);
         infer_fill(program, statement, (is_first, &mut self.fills));
         let mut read = Vec::new();
         collect(&statement.rhs, &mut read);

@@ -65,6 +65,33 @@ impl Action {
         }
         found
     }
+
+    /// The statements whose target another action gives a value before them in the text, be it in a branch that is not taken.
+    /// `made` are the tensors that actions before these give one, and then those of these, too.
+    pub fn continued(
+        actions: &[Action],
+        target: &dyn Fn(usize) -> TensorId,
+        made: &mut BTreeSet<TensorId>,
+    ) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        for action in actions {
+            match action {
+                Action::Assign(statement) => found.extend(made.contains(&target(*statement)).then_some(*statement)),
+                Action::Swap(a, b) => made.extend([*a, *b]),
+                Action::For { counter, body, .. } => {
+                    made.insert(*counter);
+                    found.extend(Action::continued(body, target, made));
+                }
+                Action::While(_, body) => found.extend(Action::continued(body, target, made)),
+                Action::If(_, then, otherwise) => {
+                    found.extend(Action::continued(then, target, made));
+                    found.extend(Action::continued(otherwise, target, made));
+                }
+                other => made.extend(Action::made(std::slice::from_ref(other))),
+            }
+        }
+        found
+    }
 }
 
 /// The beginning of the name of the number that stands for the entries of a tensor. No text has such a name.
@@ -147,7 +174,12 @@ impl Reader<'_> {
         for action in actions {
             read.push(match &action.kind {
                 ActionKind::Assign(statement) => Action::Assign(*statement),
-                ActionKind::Swap(a, b) => Action::Swap(self.named(&a.text)?, self.named(&b.text)?),
+                ActionKind::Swap(a, b) => {
+                    let swapped = [self.named(&a.text)?, self.named(&b.text)?];
+                    // No statement has to have them.
+                    swapped.iter().for_each(|tensor| self.reading.tensors[tensor.index()].result = true);
+                    Action::Swap(swapped[0], swapped[1])
+                }
                 ActionKind::Snapshot(a, b) => Action::Snapshot(self.named(&a.text)?, self.named(&b.text)?),
                 ActionKind::Change { tensor, .. } => Action::Change(self.named(&tensor.text)?),
                 ActionKind::Read(name, _) => Action::Read(self.named(&name.text)?),

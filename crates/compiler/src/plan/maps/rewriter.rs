@@ -251,7 +251,10 @@ impl Rewriter<'_> {
     /// parts.
     fn seen_operand(&mut self, access: &Access) -> Access {
         if self.is_whole(access) {
-            return access.clone();
+            // A result that the statement reads at other places, too, is seen through a view by now.
+            let is_seen = self.done.program.tensors[access.tensor].view != self.source.tensors[access.tensor].view;
+            let tensor = if is_seen { self.alias(access.tensor, "whole") } else { access.tensor };
+            return Access { tensor, ..access.clone() };
         }
         let tensor = self.alias(access.tensor, "seen");
         self.seen(access, tensor)
