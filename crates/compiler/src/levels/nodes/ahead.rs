@@ -35,6 +35,8 @@ struct Root {
     base: ExprId,
     /// The position of its first element.
     slot: ExprId,
+    /// How many words it has besides those of coordinates.
+    others: ExprId,
     /// How many elements its block has, if it has one of which it says that.
     count: Option<ExprId>,
 }
@@ -93,11 +95,7 @@ impl Nodes {
         let (words, slots) = self.root_extent();
         if words > FIRST * LINE {
             // Coordinates lie behind the other words.
-            let others = words.saturating_sub(slots);
-            let used = root.count.map(|count| {
-                let others = b.int(others as i64);
-                b.add(count, others)
-            });
+            let used = root.count.map(|count| b.add(count, root.others));
             prefetch_lines(b, (self.node, root.base), (FIRST * LINE..words, LINE), used);
         }
         let Some((values, size)) = values else { return };
@@ -118,18 +116,23 @@ impl Nodes {
             tag = b.binary(BinaryOp::And, root, mask);
             base = b.sub(root, tag);
         }
-        let load = |b: &mut Builder, word: &dyn Fn(&Node) -> Option<u32>| {
-            let words = types.iter().map(|node| Some((node.tag, i64::from(word(node)?))));
-            let words: Vec<(u32, i64)> = words.collect::<Option<_>>()?;
-            let (&(_, last), others) = words.split_last()?;
-            let mut offset = b.int(last);
+        // A number that each type has.
+        let choose = |b: &mut Builder, own: &dyn Fn(&Node) -> Option<i64>| {
+            let numbers: Vec<(u32, i64)> =
+                types.iter().map(|node| Some((node.tag, own(node)?))).collect::<Option<_>>()?;
+            let (&(_, last), others) = numbers.split_last()?;
+            let mut chosen = b.int(last);
             for &(number, own) in others {
                 let (own, number) = (b.int(own), b.int(number.into()));
                 let is_own = b.compare(CompareOp::Eq, tag, number);
-                offset = b.select(is_own, own, offset);
+                chosen = b.select(is_own, own, chosen);
             }
+            Some((chosen, numbers.iter().map(|(_, own)| *own).max()?))
+        };
+        let load = |b: &mut Builder, word: &dyn Fn(&Node) -> Option<u32>| {
+            let (offset, most) = choose(b, &|node| word(node).map(i64::from))?;
             let mut at = b.add(base, offset);
-            if words.iter().any(|(_, word)| *word >= align) {
+            if most >= align {
                 let zero = b.int(0);
                 let is_some = b.compare(CompareOp::Ne, root, zero);
                 at = b.select(is_some, at, zero);
@@ -137,7 +140,9 @@ impl Nodes {
             Some(b.load_index("ahead", self.node, at))
         };
         let slot = load(b, &|node| node.layout.slot).unwrap_or(base);
-        Root { base, slot, count: load(b, &length_of_block) }
+        let besides = |node: &Node| Some(node.words(USUAL).saturating_sub(node.slots(USUAL)) as i64);
+        let others = choose(b, &besides).map_or(base, |(others, _)| others);
+        Root { base, slot, others, count: load(b, &length_of_block) }
     }
 }
 
