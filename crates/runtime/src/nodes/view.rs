@@ -8,11 +8,7 @@ use lacunar_formats::Schema;
 use lacunar_formats::schema::{Extent, Field, Node, Target};
 
 use crate::buffer::{Buffer, Indices};
-use crate::moved::fetch;
 use crate::storage::LevelStorage;
-
-/// The words of a line.
-const LINE: usize = 16;
 
 /// The arrays of a level of nodes.
 #[derive(Clone, Copy)]
@@ -45,14 +41,6 @@ impl<'a> View<'a> {
     #[inline(always)]
     pub fn base(&self, handle: u32) -> usize {
         (handle & !(self.schema.align() - 1)) as usize
-    }
-
-    /// Asks for the lines around the first word of a node: there lies the rest of it, and of a row that was laid out at once what the node has
-    /// before it and behind it.
-    #[inline(always)]
-    pub fn fetch_around(&self, base: usize) {
-        let lines = [base, base.wrapping_sub(LINE), base.wrapping_add(LINE)];
-        lines.into_iter().for_each(|word| fetch(self.node.as_ptr().wrapping_add(word)));
     }
 
     /// The number of the type of a child's node, and its first word; none of a handle that is 0.

@@ -90,7 +90,6 @@ impl View<'_> {
         let mut link = self.root_link(parent);
         loop {
             let (base, ty) = self.follow(self.referred(link), link.to)?;
-            self.fetch_around(base as usize);
             let Some(Some(search)) = searches.get(ty) else { break };
             match self.way(search, base, ty, coordinate) {
                 Way::Found(_, position) => return Some(position),
@@ -125,7 +124,6 @@ impl View<'_> {
             let Some((base, ty)) = self.follow(self.referred(link), link.to) else {
                 return Located::Gap { null: Some(link), block: None };
             };
-            self.fetch_around(base as usize);
             path.push(Visit { base, ty: ty as u32, link: link.at });
             if let Some(Some(search)) = searches.get(ty) {
                 match self.way(search, base, ty, coordinate) {

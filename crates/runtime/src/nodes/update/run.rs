@@ -185,7 +185,9 @@ impl Editor<'_> {
         }
         let node = |ahead: usize| root(ahead).map(|handle| (*handle & !(self.schema.align() - 1)) as usize);
         if let Some(base) = node(NEAR) {
-            self.view().fetch_around(base);
+            // In a row that was laid out at once, what the root has before it and behind it is around it.
+            let lines = [base, base.wrapping_sub(LINE), base + LINE];
+            lines.into_iter().for_each(|word| fetch(words.as_ptr().wrapping_add(word)));
         }
         if let Some(base) = node(NEXT) {
             let slot = root_slot.and_then(|word| words.get(base + word as usize)).copied().unwrap_or_default();
@@ -198,3 +200,5 @@ impl Editor<'_> {
 const FAR: usize = 16;
 const NEAR: usize = 8;
 const NEXT: usize = 4;
+/// The words of a line of the cache.
+const LINE: usize = 16;
