@@ -104,7 +104,7 @@ fn layouts_give_every_item_a_place_of_its_own() {
     assert_eq!((bst.words(0), bst.fields[0].offset, bst.fields[1].offset, bst.fields[2].offset), (4, 0, 1, 2));
     assert_eq!(bst.layout.slot, Some(3));
     let ctree = layout("ctree", 0);
-    assert_eq!((ctree.layout.words, ctree.layout.room, ctree.words(3), ctree.slots(3)), (6, Some(4), 12, 4));
+    assert_eq!((ctree.layout.words, ctree.layout.room, ctree.words(3), ctree.slots(3)), (6, Some(4), 16, 4));
     // Twelve elements, their number and the position of the first.
     assert_eq!((layout("blist", 0).words(0), layout("btree", 1).words(0)), (20, 20));
 }

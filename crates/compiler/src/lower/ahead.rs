@@ -8,8 +8,8 @@
 //! y(i) = A(i,j) * x(j)     A: d{blist<16>}     let far = positions of A * 12 > 4 MiB
 //! for i in .. {
 //!   if far {
-//!     prefetch A2_node[root[min(i + 16, n - 1)] ..]
-//!     prefetch A_vals[the first position of root[min(i + 8, n - 1)] ..]
+//!     prefetch A2_node[root[min(i + 42, n - 1)] ..]
+//!     prefetch A_vals[the first position of root[min(i + 21, n - 1)] ..], as many as it has
 //!   }
 //!   the blocks of row i
 //! }
@@ -17,8 +17,8 @@
 //!
 //! Levels above whose positions are in the order of their coordinates have the next rows at the next positions. So have other levels of
 //! nodes, for the most part: conversions and compaction number positions in order, and nodes that come later get positions near their
-//! neighbors'. A row that is asked for in vain costs little. What the caches keep is left to them ([`Reach`]), and no more lines are under way than the first level has
-//! room for. Nothing of this changes a value.
+//! neighbors'. A row that is asked for in vain costs little. What the caches keep is left to them ([`Reach`]). Rows of a few elements pass
+//! faster than memory answers: so there are as many under way as the first level has room for, if they are short. Nothing of this changes a value.
 //!
 //! Paper: Ainsworth and Jones, *Software prefetching for indirect memory accesses* (CGO 2017).
 
@@ -36,9 +36,8 @@ use crate::iterate::iterators::{AccessKey, Iterator};
 use crate::levels::nodes::Nodes;
 
 /// The most rows that are under way.
-const MOST_ROWS: u64 = 16;
-/// The bytes of a line, and of a word.
-const LINE: u64 = 64;
+const MOST_ROWS: u64 = 64;
+/// The bytes of a word.
 const WORD: u64 = 4;
 
 /// Judges, around all loops, which levels of nodes are more than caches keep, of those whose rows are in order.
@@ -85,10 +84,10 @@ fn is_far(cx: &mut Lowerer<'_>, access: &AccessKey, own: usize, scope: &Scope) -
 /// The number of rows by which root nodes are asked for ahead: as many as have room in the first-level cache until they are read.
 fn rows_ahead(cx: &Lowerer<'_>, access: &AccessKey, own: usize, scope: &Scope) -> Option<u64> {
     let code = find_level(cx, access.tensor, own, scope)?;
-    let (words, slots) = code.nodes()?.root_extent();
     let Reach { lines_ahead, .. } = cx.options.reach;
-    let size = cx.kernel.tensors[access.tensor].dtype.size() as u64;
-    let lines = (words * WORD).div_ceil(LINE) + (slots * size).div_ceil(LINE);
+    let (of_node, of_values) = code.nodes()?.least_lines(cx.kernel.tensors[access.tensor].dtype.size() as u64);
+    // Values are asked for half as far ahead.
+    let lines = of_node + of_values.div_ceil(2);
     Some((lines_ahead / lines.max(1)).min(MOST_ROWS)).filter(|rows| *rows > 0)
 }
 
@@ -106,6 +105,7 @@ pub(super) fn next_rows(
     let (Some(rows), None) = (count_positions(cx, key, above, scope), scope.uncertain(key)) else { return Ok(()) };
     let tensor = &cx.kernel.tensors[key.tensor];
     let has_values = iterator.level + 1 == tensor.format.order() && tensor.dtype != DType::Pattern;
+    let size = tensor.dtype.size() as u64;
     let one = cx.b.int(1);
     let last = cx.b.sub(rows, one);
     let next = |cx: &mut Lowerer<'_>, distance: u64| {
@@ -116,10 +116,9 @@ pub(super) fn next_rows(
     cx.when(far, |cx| {
         let row = next(cx, ahead);
         nodes.prefetch_root(&mut cx.b, row);
-        if has_values {
-            let (row, values) = (next(cx, ahead.div_ceil(2)), values(cx, key.tensor, scope)?);
-            nodes.prefetch_values(&mut cx.b, values, row);
-        }
+        let values = if has_values { Some((values(cx, key.tensor, scope)?, size)) } else { None };
+        let row = next(cx, ahead.div_ceil(2));
+        nodes.prefetch_elements(&mut cx.b, values, row);
         Ok(())
     })
 }

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! def ctree { h: elem nonempty  t: elem[N] nonempty  l: ctree  r: ctree  N: size  seq = l, h, {t}, r }
-//! word      0 h   1 l   2 r   3 N   4 room   5 slot   6 t[0] .. t[room - 1]         a multiple of 4 in all
+//! word      0 h   1 l   2 r   3 N   4 room   5 slot   6 t[0] .. t[room - 1]         t a multiple of 8, and of 4 in all
 //! position  slot: of h   slot + 1 ..: of t
 //! ```
 

@@ -217,6 +217,9 @@ impl Schema {
     /// The greatest depth of nodes: how many of them, from the root on, wait for the rest of their fields while another is visited. A node
     /// whose last child is visited waits no more, so that lists have depth 0.
     pub const DEPTH: usize = 64;
+    /// The number of words by which the last array without a bound grows, if it is of elements: those of the longest vectors whose
+    /// coordinates are looked up at once.
+    pub const VECTOR: u32 = 8;
     /// The greatest number of size fields in a type.
     pub const SIZES: usize = 8;
     /// The largest constant in a schema: bounds, lengths, arguments.
@@ -310,12 +313,27 @@ impl Schema {
 }
 
 impl Node {
-    /// The number of words of a node with so much room in arrays without a bound; the next node may begin behind them.
+    /// The number of words of a node with so much room in arrays without a bound; the next node may begin behind them. The last one, if it is
+    /// of elements, takes whole vectors of words ([`Node::vectors`]).
     pub fn words(&self, room: u32) -> u64 {
-        let words = u64::from(self.layout.words) + self.layout.unbounded.len() as u64 * u64::from(room);
+        let last = self.layout.unbounded.last().map_or(0, |last| self.vectors(*last, room) - u64::from(room));
+        let words = u64::from(self.layout.words) + self.layout.unbounded.len() as u64 * u64::from(room) + last;
         // A power of two.
         let last = u64::from(self.layout.align.max(1)) - 1;
         (words + last) & !last
+    }
+
+    /// The words that a field without a bound takes if it has so much room: where nothing lies behind elements, as many as vectors of
+    /// [`Schema::VECTOR`] words have.
+    pub fn vectors(&self, field: usize, room: u32) -> u64 {
+        let is_padded = self.is_padded(field);
+        if is_padded { u64::from(room).next_multiple_of(Schema::VECTOR.into()) } else { room.into() }
+    }
+
+    /// True for an array of elements, all used from its beginning and without a bound, that no other array lies behind.
+    pub fn is_padded(&self, field: usize) -> bool {
+        let is_elem = matches!(self.fields[field].kind, FieldKind::Elem { nonempty: true, .. });
+        is_elem && self.layout.unbounded.last() == Some(&field)
     }
 
     /// The number of positions of a node with so much room in arrays without a bound.

@@ -67,7 +67,13 @@ fn layout(schema: &Schema, node: &Node) -> String {
     let tag = node.supertype.map(|number| format!(" : {}, tag {}", schema.supertypes[number].name, node.tag));
     let positions = counted(*slots, *slot_rooms as usize, "position");
     let mut text = format!("{}{}: {}", node.name, tag.unwrap_or_default(), counted(*words, unbounded.len(), "word"));
-    text += &if unbounded.is_empty() { String::new() } else { format!(", in multiples of {align}") };
+    text += &match unbounded.last() {
+        None => String::new(),
+        Some(last) if node.is_padded(*last) => {
+            format!(", {} in multiples of {}, all in multiples of {align}", node.fields[*last].name, Schema::VECTOR)
+        }
+        Some(_) => format!(", in multiples of {align}"),
+    };
     text += &format!(", {positions}\n");
     let is_unbounded = |number: usize| unbounded.contains(&number);
     let length = |field: &Field| match field.array() {

@@ -2,7 +2,8 @@
 //!
 //! Every node is reached once, by a handle in range, aligned and of a tag that is there; no two nodes share words or positions. Lengths
 //! are within their bounds, coordinates below the size of the dimension, each once under a parent position, and in the order that the
-//! schema tells. What a schema says is never absent is there, parents are those that hold, and no tree is deeper than
+//! schema tells. Behind the elements of an array that is always used from its beginning, room holds coordinates as well, or 0: kernels load
+//! whole vectors. What a schema says is never absent is there, parents are those that hold, and no tree is deeper than
 //! [`Schema::DEPTH`].
 
 use lacunar_formats::Schema;
@@ -155,6 +156,19 @@ impl Check<'_> {
         let align = schema.align() as usize;
         if !self.words.mark(base / align..(base + node.words(room) as usize) / align) {
             return self.wrong(base as u64, "two nodes have a word in common");
+        }
+        for (array, field) in node.elems().filter(|(_, field)| field.is_nonempty()) {
+            let length = self.view.length(node, base, field);
+            let all = match node.is_padded(array) {
+                true => node.vectors(array, room) as u32,
+                false => self.view.capacity(number, field, room),
+            };
+            for word in (length..all).map(|item| base as u64 + field.word(room, item)) {
+                let unused = u64::from(words[word as usize]);
+                if unused != 0 && unused >= self.place.size() {
+                    return self.wrong(word, "what a block has behind its elements is no coordinate");
+                }
+            }
         }
         let slot = self.view.slot(node, base);
         let end = slot + node.slots(room);

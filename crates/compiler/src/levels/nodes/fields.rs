@@ -5,8 +5,8 @@
 //! base = the handle without its tag      word(e) = base + 3      position(e) = node[base + 2]
 //! ```
 
-use lacunar_formats::schema::{Extent, Step};
-use lacunar_imp::{Builder, ExprId};
+use lacunar_formats::schema::{Extent, Schema, Step};
+use lacunar_imp::{BinaryOp, Builder, ExprId};
 
 use super::visit::fields;
 use super::{Nodes, Walk};
@@ -59,5 +59,20 @@ impl Nodes {
                 b.load_index("count", self.node, word)
             }
         }
+    }
+
+    /// The number of items that a field of elements has words for.
+    pub(super) fn capacity(&self, b: &mut Builder, base: ExprId, node: usize, field: usize) -> ExprId {
+        if let Some(count) = self.visit.bound(node, field) {
+            return b.int(i64::from(count));
+        }
+        let room = self.rooms(b, base, node, 1);
+        if !self.visit.schema.nodes()[node].is_padded(field) {
+            return room;
+        }
+        let last = i64::from(Schema::VECTOR) - 1;
+        let (mask, last) = (b.int(!last), b.int(last));
+        let room = b.add(room, last);
+        b.binary(BinaryOp::And, room, mask)
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      A: dense, bst       node = the first in order;   while node != 0 { .. A_vals[p] * x[at]; to the next }
-//!                           A: dense, btree     while node != 0 { for p in begin .. end { .. A_vals[p] * x[node[p + offset]] }; to the next block }
+//!                           A: dense, btree     while node != 0 { for w in begin .. end { .. A_vals[w + shift] * x[node[w]] }; to the next block }
 //! ```
 //!
 //! Paper: Chou and Amarasinghe, *Compilation of Dynamic Sparse Tensor Algebra* (OOPSLA 2022), §4.

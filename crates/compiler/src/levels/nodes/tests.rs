@@ -205,10 +205,20 @@ fn kernel(schema: &'static Schema, by_blocks: bool, wanted: bool) -> Verified<Fu
             let valid = nodes.is_valid(&mut b, &walk);
             b.while_loop(valid, |b| {
                 let elements = nodes.elements(b, &walk);
-                b.for_loop("at", elements.begin, elements.end, |b, at| {
-                    let (coordinate, used) = nodes.element(b, "crd_here", elements, at);
+                b.for_loop("word", elements.begin, elements.end, |b, word| {
+                    let (at, coordinate, used) = nodes.element(b, "crd_here", elements, word);
                     let used = used.unwrap_or_else(|| b.bool(true));
                     b.if_then(used, |b| tell(b, coordinate, at));
+                });
+                // Behind the elements nothing else lies.
+                let room_end = elements.room_end.unwrap_or(elements.end);
+                b.for_loop("word", elements.end, room_end, |b, word| {
+                    let (at, coordinate, used) = nodes.element(b, "behind", elements, word);
+                    let mut other = b.compare(CompareOp::Ne, coordinate, zero);
+                    if let Some(used) = used {
+                        other = b.and(other, used);
+                    }
+                    b.if_then(other, |b| tell(b, coordinate, at));
                 });
                 nodes.next_block(b, &walk);
             });

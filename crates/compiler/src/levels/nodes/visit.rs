@@ -68,6 +68,12 @@ pub(super) struct Visit {
     pub has_arrays: bool,
     /// Some elements of blocks may be unused.
     pub has_unused: bool,
+    /// How many elements blocks have room for, each number once: none of arrays without a bound.
+    pub bounds: Vec<Option<u32>>,
+    /// Some blocks have words for more elements than positions.
+    pub has_padding: bool,
+    /// Some elements of arrays are handed out one by one, with blocks between them.
+    pub alternates: bool,
 }
 
 impl Visit {
@@ -81,6 +87,9 @@ impl Visit {
             has_items: false,
             has_arrays: false,
             has_unused: false,
+            bounds: Vec::new(),
+            has_padding: false,
+            alternates: false,
         };
         if schema.is_transparent() {
             visit.targets.push(schema.entry());
@@ -118,6 +127,10 @@ impl Visit {
                         add(&mut self.blocks, behind);
                         self.has_arrays |= self.is_block(node, step);
                         self.has_unused |= !nonempty;
+                        let bound = if self.is_block(node, step) { self.bound(node, field) } else { Some(1) };
+                        add(&mut self.bounds, bound);
+                        self.has_padding |= self.schema.nodes()[node].is_padded(field);
+                        self.alternates |= matches!(step, Step::Together(_)) && !self.is_block(node, step);
                     }
                     FieldKind::Size { .. } | FieldKind::Meta(_) | FieldKind::Parent => {}
                 }
@@ -154,6 +167,11 @@ impl Visit {
         matches!(step, Step::Together(fields) if fields.len() == 1 && fields.iter().all(is_elem))
     }
 
+    /// True if a field of elements is a step by itself.
+    pub fn has_block(&self, node: usize, field: usize) -> bool {
+        self.steps(node).iter().any(|step| fields(step).contains(&field) && self.is_block(node, step))
+    }
+
     /// True if a step is of arrays of children alone, of which none may be there.
     pub fn is_of_children(&self, node: usize, step: &Step) -> bool {
         let is_child = |field: &usize| matches!(self.field(node, *field).kind, FieldKind::Child { .. });
@@ -169,6 +187,18 @@ impl Visit {
             Some(Extent::Size(size)) => match self.field(node, size).kind {
                 FieldKind::Size { least, .. } => least,
                 _ => 0,
+            },
+        }
+    }
+
+    /// How many items a field has room for in every node; none of arrays without a bound.
+    pub fn bound(&self, node: usize, field: usize) -> Option<u32> {
+        match self.field(node, field).array() {
+            None => Some(1),
+            Some(Extent::Const(count)) => Some(count),
+            Some(Extent::Size(size)) => match self.field(node, size).kind {
+                FieldKind::Size { most, .. } => most,
+                _ => None,
             },
         }
     }

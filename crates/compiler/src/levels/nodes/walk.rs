@@ -63,8 +63,10 @@ pub struct Walk {
     word: VarId,
     /// The position of the element.
     pub(in crate::levels) position: VarId,
-    /// The position behind the block, of schemas with blocks of several elements.
+    /// What is behind the block, of schemas with blocks of several elements: the position, or the word of iterators over blocks.
     end: Option<VarId>,
+    /// The word behind those that the block has for coordinates, if their number is not the same for all blocks.
+    room_end: Option<VarId>,
     /// The coordinate; of iterators that go from element to element.
     pub(in crate::levels) at: Option<VarId>,
     /// The number of the place behind the block, where that has to be told.
@@ -78,12 +80,17 @@ pub struct Walk {
 /// The block that an iterator stands at.
 #[derive(Clone, Copy, Debug)]
 pub struct Elements {
-    /// The position of the first element.
+    /// The word of the first coordinate.
     pub begin: ExprId,
-    /// The position behind the last.
+    /// The word behind the last.
     pub end: ExprId,
-    /// From positions to the words of coordinates.
-    offset: ExprId,
+    /// The word behind those that the node has for coordinates, if blocks tell that. Words without an element are
+    /// coordinates as well, or 0.
+    pub room_end: Option<ExprId>,
+    /// True if the position of that may be behind the last position of the level.
+    pub is_padded: bool,
+    /// From words to positions.
+    pub shift: ExprId,
 }
 
 /// How statements end.
@@ -128,6 +135,7 @@ impl Nodes {
         Walk {
             word: keep("word"),
             end: self.visit.has_arrays.then(|| keep("stop")),
+            room_end: (!by_elements && self.tells_room() && self.bound().is_none()).then(|| keep("room_end")),
             at: by_elements.then(|| keep("at")),
             behind: has_numbers.then(|| keep("behind")),
             target: (self.visit.targets.len() > 1).then(|| keep("target")),
@@ -235,10 +243,10 @@ impl Nodes {
 
     /// The block that an iterator over blocks stands at.
     pub fn elements(&self, b: &mut Builder, walk: &Walk) -> Elements {
-        let (begin, word) = (b.var(walk.position), b.var(walk.word));
-        let begin = b.define("begin", begin);
-        let offset = b.sub(word, begin);
-        let offset = b.define("offset", offset);
+        let (word, position) = (b.var(walk.word), b.var(walk.position));
+        let begin = b.define("begin", word);
+        let shift = b.sub(position, begin);
+        let shift = b.define("shift", shift);
         let end = match walk.end {
             Some(end) => b.var(end),
             None => {
@@ -246,15 +254,36 @@ impl Nodes {
                 b.add(begin, one)
             }
         };
-        Elements { begin, end: b.define("end", end), offset }
+        let room_end = match (walk.room_end, self.bound()) {
+            (Some(room_end), _) => Some(b.var(room_end)),
+            (None, bound) => bound.filter(|_| self.tells_room()).map(|bound| {
+                let bound = b.int(bound.into());
+                b.add(begin, bound)
+            }),
+        };
+        Elements { begin, end: b.define("end", end), room_end, is_padded: self.visit.has_padding, shift }
     }
 
-    /// The coordinate at a position of a block, and the condition that it is one, if there are unused elements.
-    pub fn element(&self, b: &mut Builder, name: &str, of: Elements, position: ExprId) -> (ExprId, Option<ExprId>) {
-        let word = b.add(position, of.offset);
+    /// True if blocks tell how many elements they have words for. Where single elements come between blocks (inner nodes of B-trees), that
+    /// vectors of some are loaded whole and of others not costs more than it spares: no processor foresees which come next.
+    fn tells_room(&self) -> bool {
+        self.visit.has_arrays && !self.visit.alternates
+    }
+
+    /// How many elements all blocks have room for, if that is the same number.
+    fn bound(&self) -> Option<u32> {
+        match self.visit.bounds.as_slice() {
+            [bound] => *bound,
+            _ => None,
+        }
+    }
+
+    /// The position of a word of a block, its coordinate, and the condition that it is one, if there are unused elements.
+    pub fn element(&self, b: &mut Builder, name: &str, of: Elements, word: ExprId) -> (ExprId, ExprId, Option<ExprId>) {
         let own = b.load_index(name, self.node, word);
         let none = b.int(i64::from(Schema::UNUSED));
-        (own, self.visit.has_unused.then(|| b.compare(CompareOp::Ne, own, none)))
+        let position = b.add(word, of.shift);
+        (position, own, self.visit.has_unused.then(|| b.compare(CompareOp::Ne, own, none)))
     }
 
     /// Moves an iterator to the next block, or to the end.
@@ -527,9 +556,16 @@ impl Nodes {
         let position = self.position_of(b, base, node, field);
         let position = b.add(position, item);
         b.assign(walk.position, position);
+        let here = if walk.at.is_some() { position } else { word };
         if let Some(end) = walk.end {
-            let stop = b.add(position, count);
+            let stop = b.add(here, count);
             b.assign(end, stop);
+        }
+        if let Some(room_end) = walk.room_end {
+            // Iterators over blocks come to the first element.
+            let room = if self.visit.has_block(node, field) { self.capacity(b, base, node, field) } else { count };
+            let stop = b.add(here, room);
+            b.assign(room_end, stop);
         }
         if let Some(number) = walk.behind {
             let own = b.int(self.visit.number_of_block(behind) as i64);

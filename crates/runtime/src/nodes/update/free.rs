@@ -126,7 +126,7 @@ impl Most {
     fn of(schema: &Schema) -> Most {
         let most = |of: fn(&Node) -> u64| schema.nodes().iter().map(of).max().unwrap_or(0);
         Most {
-            words: most(|node| u64::from(node.layout.words) + u64::from(node.layout.align)),
+            words: most(|node| u64::from(node.layout.words) + u64::from(node.layout.align + Schema::VECTOR)),
             arrays: most(|node| node.layout.unbounded.len() as u64),
             slots: most(|node| node.layout.slots.into()),
             slot_arrays: most(|node| node.layout.slot_rooms.into()),
