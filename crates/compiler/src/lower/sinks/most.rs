@@ -119,6 +119,11 @@ fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], s
             if matches!(cx.kernel.tensors[access.tensor].role, Role::Workspace(_)) {
                 return most_assigned(cx, append, access.tensor, vars, scope);
             }
+            // Of a relation with other variables, more places are computed than the result has.
+            let is_computed = cx.kernel.tensors[access.tensor].role == Role::Indicator;
+            if is_computed && !access.vars.iter().all(|var| vars.contains(var)) {
+                return None;
+            }
             let at = |var: &VarId| (0..key.vars.len()).find(|level| level_var(cx.kernel, &key, *level) == *var);
             let deepest = vars.iter().map(at).collect::<Option<Vec<usize>>>()?.into_iter().max()?;
             // More than the tensor has, if dense levels are among them.
