@@ -226,10 +226,10 @@ pub struct SchemaArgs {
     pub schemas: Vec<String>,
 }
 
-/// How files are read.
+/// How files are read and written.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct FileArgs {
-    /// Index of the first row, column or slice in .tns files and edge lists, which do not tell
+    /// Index of the first row, column or slice in .tns files and edge lists, read or written, which do not tell
     #[arg(long, value_name = "0|1", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
     pub base: u8,
 }

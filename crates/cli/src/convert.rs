@@ -37,7 +37,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         let zero = Scalar::zero(list.values.dtype());
         data = Data::Coordinate(list.pruned(zero));
     }
-    Ok(io::write(&args.output, &data, &WriteOptions { format, ..WriteOptions::default() })?)
+    Ok(io::write(&args.output, &data, &WriteOptions { format, base: args.files.base(), ..WriteOptions::default() })?)
 }
 
 /// Reads a file, with a progress bar where someone watches.

@@ -7,11 +7,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lacunar::{
-    Choice, DType, Diagnostic, DynTensor, Format, FormatSpec, Needs, Options, StorageError, Tensor, restore,
-};
+use lacunar::{Choice, DType, Diagnostic, DynTensor, Format, FormatSpec, Needs, Options, StorageError, restore};
 use lacunar_front::Declarations;
-use lacunar_front::einsum::Ast;
+use lacunar_front::einsum::{Action, ActionKind, Ast};
 use lacunar_front::options::Scalar;
 use lacunar_notation::{self as notation, Structure};
 use lacunar_runtime::Buffer;
@@ -170,11 +168,17 @@ pub fn pattern_format(order: usize) -> Format {
     if order == 1 { Format::sv() } else { listed_format(order) }
 }
 
-/// Gives a format that can hold a pattern to every input that is declared one and has no format: without values, nothing in
-/// dense storage tells what is an entry. A scalar has no such format; the check says so.
+/// Gives a format that can hold a pattern to every input, and to what the program reads, where it is declared one and has no format:
+/// without values, nothing in dense storage tells what is an entry. A scalar has no such format; the check says so.
 pub fn choose_pattern_formats(ast: &Ast, request: &mut Request) {
     let Declarations { formats, dtypes, .. } = &mut request.declarations;
-    for name in request.givens.keys().filter(|name| dtypes.get(*name) == Some(&DType::Pattern)) {
+    let mut read = Vec::new();
+    Action::visit(&ast.body, &mut |action| {
+        if let ActionKind::Read(name, _) = &action.kind {
+            read.push(&name.text);
+        }
+    });
+    for name in request.givens.keys().chain(read).filter(|name| dtypes.get(*name) == Some(&DType::Pattern)) {
         let Some(order @ 1..) = indices_of(ast, name).map(|indices| indices.len()) else { continue };
         formats.entry(name.clone()).or_insert_with(|| pattern_format(order).into());
     }
@@ -340,7 +344,7 @@ impl Wanted<'_> {
         }
         let converted = tensor.cast(dtype)?;
         if dtype.is_integer()
-            && let Some(value) = first_changed(&tensor, &converted)?
+            && let Some(value) = tensor.values().first_changed(converted.values()).map_err(StorageError::from)?
         {
             let message = format!("the value {value} of {source} is none of type {dtype}");
             let diagnostic = Diagnostic::error("E0506", message)
@@ -406,14 +410,4 @@ fn drop_dimensions(data: &mut Data, order: usize) -> bool {
         }
     }
     dims_of(data).len() == order
-}
-
-/// The first value that a conversion to whole numbers has changed.
-fn first_changed(tensor: &DynTensor, converted: &DynTensor) -> Result<Option<f64>, Failure> {
-    let numbers = |tensor: &DynTensor| -> Result<Tensor<f64>, Failure> {
-        Tensor::<f64>::try_from(tensor.cast(DType::F64)?).map_err(Failure::from)
-    };
-    let (before, after) = (numbers(tensor)?, numbers(converted)?);
-    let changed = before.values().iter().zip(after.values()).find(|(before, after)| before != after);
-    Ok(changed.map(|(before, _)| *before))
 }

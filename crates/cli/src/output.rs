@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lacunar::{Category, Diagnostic, DynTensor};
 use lacunar_base::Span;
-use lacunar_runtime::io::{self, Data, WriteOptions};
+use lacunar_runtime::io::{self, Data, IndexBase, WriteOptions};
 use lacunar_runtime::scratch::ScratchFolder;
 
 use crate::failure::{self, Failure};
@@ -26,15 +26,15 @@ pub fn print(text: &[u8]) -> Result<(), Failure> {
 }
 
 /// Writes a result to a file, whole or not at all; `-` is standard output, as `.tns`. A dense tensor is written as an
-/// array where the file's format has arrays.
+/// array where the file's format has arrays. `base` is the first index of a file that does not tell it.
 ///
 /// # Errors
 /// The file can't be written, or its format can't hold the tensor; memory is refused.
-pub fn write(tensor: &DynTensor, file: &str) -> Result<(), Failure> {
+pub fn write(tensor: &DynTensor, file: &str, base: IndexBase) -> Result<(), Failure> {
     let data = Data::of(tensor)?;
     if file != "-" {
         let format = Some(tensor.format().clone());
-        return Ok(io::write(Path::new(file), &data, &WriteOptions { format, ..WriteOptions::default() })?);
+        return Ok(io::write(Path::new(file), &data, &WriteOptions { format, base, ..WriteOptions::default() })?);
     }
     let passing = |error: std::io::Error| {
         let diagnostic = Diagnostic::error("E1014", format!("cannot write to a temporary file: {error}"));
@@ -42,7 +42,7 @@ pub fn write(tensor: &DynTensor, file: &str) -> Result<(), Failure> {
     };
     let folder = ScratchFolder::new().map_err(passing)?;
     let path = folder.path().join("result.tns");
-    io::write(&path, &data, &WriteOptions::default())?;
+    io::write(&path, &data, &WriteOptions { base, ..WriteOptions::default() })?;
     print(&std::fs::read(&path).map_err(passing)?)
 }
 

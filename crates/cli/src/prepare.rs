@@ -103,6 +103,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         strict: args.strict,
         tuned: !args.no_tuned,
         reuse: !args.no_cache,
+        base: request.base,
         // They have been compared.
         structures_hold: true,
         emit: request.stages.iter().map(|stage| stage.0.to_string()).collect(),

@@ -61,8 +61,9 @@ impl Program {
     fn from_file(content: &str, origin: &str) -> Result<Program, Failure> {
         let (text, flags, language) = (String::new(), Vec::new(), Language::Statements);
         let mut program = Program { text, origin: origin.to_string(), flags, language };
+        let mut open = 0usize;
         for (number, line) in content.lines().enumerate() {
-            if line.trim_start().starts_with('-') {
+            if line.trim_start().starts_with('-') && open == 0 && !goes_on(&program.text) {
                 let words = shlex::split(line).ok_or_else(|| {
                     let message = format!("{origin}:{}: a quote is not closed", number + 1);
                     let diagnostic = Diagnostic::error("E1008", message);
@@ -77,6 +78,7 @@ impl Program {
                 program.flags.extend(words);
             } else {
                 program.text.push_str(line);
+                open = still_open(open, line);
             }
             program.text.push('\n');
         }
@@ -113,6 +115,31 @@ impl Program {
             other => Failure::Library(other),
         }
     }
+}
+
+/// How many parentheses and brackets are open behind a line, of those that were open before: a statement goes on inside of them.
+fn still_open(before: usize, line: &str) -> usize {
+    let mut is_text = false;
+    let outside = line.chars().filter(|&sign| {
+        is_text ^= sign == '"';
+        !is_text
+    });
+    code_of(&outside.collect::<String>()).chars().fold(before, |open, sign| match sign {
+        '(' | '[' => open + 1,
+        ')' | ']' => open.saturating_sub(1),
+        _ => open,
+    })
+}
+
+/// A line without its comment.
+fn code_of(line: &str) -> &str {
+    let code = line.split('#').next().unwrap_or_default();
+    code.split("//").next().unwrap_or_default().trim_end()
+}
+
+/// True if the last line ends with an operator, behind which a statement goes on.
+fn goes_on(text: &str) -> bool {
+    code_of(text.lines().next_back().unwrap_or_default()).ends_with(['+', '-', '*', '/', '=', '<', '>'])
 }
 
 /// Statements that have the tensors of rules, each with as many indices as there.

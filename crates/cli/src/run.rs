@@ -82,7 +82,7 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     }
     for (name, file) in &request.outputs {
         if let Some((_, tensor)) = all.iter().find(|(result, _)| result == name) {
-            output::write(tensor, file)?;
+            output::write(tensor, file, request.base)?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use lacunar_base::{Category, Diagnostic};
-use lacunar_formats::FormatError;
+use lacunar_formats::{DType, FormatError};
 use lacunar_runtime::abi::KernelStatus;
 use lacunar_runtime::io::IoError;
 use lacunar_runtime::{StorageError, StructureError};
@@ -78,6 +78,20 @@ pub enum Error {
         /// The size of the dimension.
         size: u64,
     },
+    /// A file that a program reads for a tensor holds values that the tensor's type does not have.
+    #[error(
+        "{what} of {file} cannot be converted to {dtype}, the type of `{name}`: declare a type that holds all values"
+    )]
+    Inexact {
+        /// The value, or all of them.
+        what: String,
+        /// The file.
+        file: String,
+        /// The tensor.
+        name: String,
+        /// Its type.
+        dtype: DType,
+    },
     /// A tensor that changes or is made up, whose sizes nothing tells.
     #[error("nothing tells the sizes of `{name}`, which has no value before: declare them, `-d {name}:{}` or `Options::dims`", vec!["100"; *.order].join(","))]
     NoSizes {
@@ -138,7 +152,7 @@ impl Error {
                 Category::Memory
             }
             Error::Format(_) | Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
-            Error::NoSizes { .. } => Category::User,
+            Error::NoSizes { .. } | Error::Inexact { .. } => Category::User,
             Error::Machine { .. } | Error::Foreign { .. } | Error::Structure { .. } => Category::User,
             Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) | Error::Full { .. } => {
                 Category::Memory
@@ -171,6 +185,7 @@ impl Error {
             Error::Foreign { .. } => Some("E1305"),
             Error::Backend(_) => Some("E1306"),
             Error::OutOfRange { .. } => Some("E1307"),
+            Error::Inexact { .. } => Some("E0506"),
             Error::NoSizes { .. } => Some("E1311"),
             Error::Structure { error: StructureError::Element(_), .. } => Some("E1308"),
             Error::Structure { error: StructureError::TooHard, .. } => Some("E1509"),

@@ -24,6 +24,7 @@ use lacunar_imp::{parse, verify};
 use lacunar_machine::Machine;
 use lacunar_notation::provenance::Tag;
 use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
+use lacunar_runtime::io::IndexBase;
 use lacunar_runtime::{Element, pool};
 
 use crate::again::Again;
@@ -43,6 +44,7 @@ pub struct Kernel {
     compiled: Compiled,
     phase: Phase,
     threads: Option<usize>,
+    base: IndexBase,
     again: Again,
     /// The tensors that a caller has to give, as soon as somebody has asked.
     given: OnceLock<BTreeSet<TensorId>>,
@@ -60,8 +62,8 @@ impl Kernel {
     /// Compiles a program with schedules that are chosen so.
     pub(crate) fn chosen(source: &str, options: &Options, choices: Choices<'_>) -> Result<Kernel, Error> {
         let compiled = compile(source, options, choices)?;
-        let (phase, threads) = (options.phase, options.threads);
-        Ok(Kernel { compiled, phase, threads, again: Again::default(), given: OnceLock::new() })
+        let (phase, threads, base) = (options.phase, options.threads, options.base);
+        Ok(Kernel { compiled, phase, threads, base, again: Again::default(), given: OnceLock::new() })
     }
 
     /// The program with kernels that are read back from their own texts.
@@ -232,7 +234,7 @@ impl Kernel {
             }
             let is_placed = self.outputs().any(|(id, _)| matches!(slots[id.index()], Slot::Owned(_)));
             self.compiled.givens.prepare(self.program(), slots)?;
-            let times = run(self.program(), self.steps(), self.phase, slots, out)?;
+            let times = run((self.program(), self.steps()), self.phase, self.base, slots, out)?;
             if is_placed {
                 self.again.remember(&self.compiled, self.phase, slots);
             }

@@ -13,6 +13,7 @@ use lacunar_compiler::plan::Search;
 use lacunar_formats::{DType, FormatSpec, Scalar};
 use lacunar_front::{Declarations, Language, structure};
 use lacunar_machine::Reach;
+use lacunar_runtime::io::IndexBase;
 use lacunar_runtime::{Element, Tensor, scalar_of};
 
 use crate::choose::{Needs, restore};
@@ -61,6 +62,8 @@ pub struct Options {
     /// The folder for data that later processes use; unless given, `LACUNAR_CACHE` names it, or else it is the folder
     /// `lacunar` in the user's folder for caches (`XDG_CACHE_HOME`).
     pub cache: Option<PathBuf>,
+    /// The first index of the tensor files (`.tns`) and edge lists that the program itself reads and writes.
+    pub base: IndexBase,
     /// Operands are not compared with their structures: somebody has done that.
     pub structures_hold: bool,
     /// Stages whose text is kept ([`crate::Kernel::text`]): `notation`, `concrete`, ..., or `all`.
@@ -97,6 +100,7 @@ impl Default for Options {
             tuned: true,
             reuse: true,
             cache: None,
+            base: IndexBase::default(),
             structures_hold: false,
             emit: Vec::new(),
         }
@@ -315,6 +319,23 @@ impl Options {
     /// Chooses the folder for data that later processes use.
     pub fn cache(mut self, folder: impl Into<PathBuf>) -> Options {
         self.cache = Some(folder.into());
+        self
+    }
+
+    /// Says at which index the tensor files (`.tns`) and edge lists begin that the program reads and writes: at 1, unless this is said.
+    ///
+    /// ```
+    /// use lacunar::{Kernel, Options, Tensor, io::IndexBase};
+    /// let folder = tempfile::tempdir()?;
+    /// let file = folder.path().join("y.tns");
+    /// let program = format!("y(i) = 2 * x(i); write y \"{}\"", file.display());
+    /// let kernel = Kernel::compile(&program, &Options::new().base(IndexBase::Zero))?;
+    /// kernel.run_named(&[("x", Tensor::from(vec![1.0, 5.0]).as_dyn())])?;
+    /// assert_eq!(std::fs::read_to_string(&file)?, "0 2.0\n1 10.0\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn base(mut self, base: IndexBase) -> Options {
+        self.base = base;
         self
     }
 

@@ -209,6 +209,27 @@ impl Buffer {
     pub fn cast(&self, dtype: DType) -> Result<Buffer, AllocError> {
         cast(self, dtype)
     }
+
+    /// The first value that is another number after a conversion, if one is: a fraction that was cut off, an integer that wrapped.
+    ///
+    /// ```
+    /// use lacunar_formats::DType;
+    /// use lacunar_runtime::Buffer;
+    /// let values = Buffer::from_vec(vec![3.0, 2.5]);
+    /// let integers = values.cast(DType::I32)?;
+    /// assert_eq!(values.first_changed(&integers)?, Some(2.5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn first_changed(&self, converted: &Buffer) -> Result<Option<f64>, AllocError> {
+        let (before, after) = (cast(self, DType::F64)?, cast(converted, DType::F64)?);
+        let (before, after) =
+            (before.as_slice::<f64>().unwrap_or_default(), after.as_slice::<f64>().unwrap_or_default());
+        let changed = before.iter().zip(after).find(|(before, after)| before != after);
+        Ok(changed.map(|(before, _)| *before))
+    }
 }
 
 impl Tensor {

@@ -315,3 +315,51 @@ fn types_follow_from_what_tensors_are_for() {
     // What is counted alone has the dimensions of its file.
     prints("run 'n = 1; if nnz(z) > 1 { n += 1 }; print n' -i z:z.tns -f z:sv", "\nn = 2\n");
 }
+
+/// A program reads a file as `-i` does, wherever it does so, and reads back what it writes.
+#[test]
+fn files_are_read_alike_everywhere_in_a_program() {
+    let folder = Folder::new();
+    let prints = |line: &str, expected: &str| {
+        let text = folder.succeed(line);
+        assert!(text.contains(expected), "{line}: {text}");
+    };
+    // The base of indices is that of all files.
+    folder.write("e.tns", "1 2 5\n0 1 7\n");
+    let row = "y(i) = A(i,j); print y' -f 'A:d{btree}' -d A:3,4 -t A:f64 --base 0";
+    prints(&format!("run 'insert A \"e.tns\"; {row}"), "\ny = [7, 5, 0]\n");
+    prints(&format!("run 'insert A \"e.tns\"; remove A \"e.tns\" 0 .. 1; {row}"), "\ny = [7, 0, 0]\n");
+    prints(&format!("run 's = 1; read A \"e.tns\"; {row}"), "\ny = [7, 5, 0]\n");
+    folder.succeed("run 'write x \"w.tns\"; y(i) = x(i)' -i x:x.mtx -f x:sv --base 0 -o y:y.tns");
+    assert!(folder.read("w.tns").starts_with("0 1.0\n1 10.0\n") && folder.read("y.tns").starts_with("0 1.0\n"));
+    folder.succeed("convert e.tns f.tns --base 0");
+    assert_eq!(folder.read("f.tns"), "1 2 5.0\n0 1 7.0\n");
+    // Values are read exactly, or not at all.
+    folder.write("u.tns", "1 300\n2 2.5\n");
+    folder.fail("run 's = 1; read q \"u.tns\"; y(i) = q(i)' -t q:i64", 2, "E0506");
+    folder.fail("run 'insert q \"u.tns\" 0 .. 1; y(i) = q(i)' -t q:u8 -d q:4", 2, "E0506");
+    folder.write("c.mtx", "%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 4\n");
+    folder.fail("run 's = 1; read q \"c.mtx\"; y(i,j) = q(i,j)' -t q:f64", 2, "E0506");
+    // What the program has written is read, not what was there when it began.
+    folder.write("t.tns", "1 10\n2 20\n");
+    let again = "read A \"t.tns\"; B(i) = A(i) * 2; write B \"t.tns\"; read A \"./t.tns\"; y(i) = A(i); print y";
+    prints(&format!("run '{again}'"), "\ny = [20, 40]\n");
+    prints(&format!("run 'for k in 0 .. 2 {{ {again} }}'"), "\ny = [80, 160]\n");
+    prints("run 's = 1; read A \"a.mtx\"; n = sum(i,j, A(i,j)); print n' -t A:pattern -d i:3 -d j:4", "\nn = ");
+}
+
+#[test]
+fn places_of_what_a_program_writes_are_checked_first() {
+    let folder = Folder::new();
+    folder.fail("run 'y(i) = A(i,j); print y; write y \"none/y.tns\"' -i A:a.mtx", 3, "E1014");
+    let output = folder.run("run 'B(i,j) = 2 * A(i,j); print B; write B \"b.npy\"' -i A:a.mtx -f B:csr");
+    assert!(output.err.contains("E1104") && !output.out.contains("B ="), "{output:?}");
+}
+
+#[test]
+fn lines_of_a_statement_are_no_flags() {
+    let folder = Folder::new();
+    folder.write("p.lac", "-i x:x.mtx   # (\ny(i) = x(i) * (1 # )\n - x(i)) -\n  -x(i)\nprint y\n");
+    let text = folder.succeed("run p.lac");
+    assert!(text.contains("\ny = [1, -80, -9800, -998000]\n"), "{text}");
+}

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use lacunar_formats::{DType, Format};
-use lacunar_notation::TensorId;
-use lacunar_runtime::io::{self, Data, Integers, PatternValues, ReadOptions, WriteOptions};
-use lacunar_runtime::{Buffer, Tensor};
+use lacunar_notation::{Action, Program, Tensor as Declared, TensorId};
+use lacunar_runtime::io::{self, Data, IndexBase, Integers, PatternValues, ReadOptions, WriteOptions};
+use lacunar_runtime::{Buffer, StorageError, Tensor};
 
 use super::Runner;
 use crate::bind::{Slot, check_tensor};
@@ -35,28 +35,23 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Reads a tensor from a file; or keeps that of the caller, who has read one in its place.
+    /// Reads a tensor from a file; or keeps that of the caller, who has read one in its place, until the program writes the file.
     pub(super) fn read(&mut self, tensor: TensorId, file: &str) -> Result<(), Error> {
+        let is_written = self.written.contains(&io::place_of(Path::new(file)));
         match self.given.get(&tensor) {
-            Some(Some(given)) => {
+            Some(Some(given)) if !is_written => {
                 self.slots[tensor.index()] = Slot::Borrowed(given);
                 return Ok(());
             }
-            Some(None) => {
+            Some(None) if !is_written => {
                 self.given.remove(&tensor);
                 return Ok(());
             }
-            None => {}
+            _ => {}
         }
         let declared = &self.program.tensors[tensor];
         let dtype = declared.dtype;
-        let options = ReadOptions {
-            dims: declared.dims.iter().copied().collect(),
-            pattern: if dtype == DType::Pattern { PatternValues::Places } else { PatternValues::Ones },
-            integers: Integers::of(dtype),
-            progress: false,
-            ..ReadOptions::default()
-        };
+        let options = reading(declared, self.base);
         let read = match io::read(Path::new(file), &options)? {
             Data::Coordinate(coo) => Tensor::from_coo(coo, &Format::coo(declared.order()))?,
             Data::Dense(dense) => {
@@ -70,7 +65,13 @@ impl Runner<'_, '_> {
                 "{file} holds a tensor of {found} dimensions, but `{name}` has {order}"
             )));
         }
-        let read = if read.dtype() == dtype { read } else { read.cast(dtype)? };
+        let read = if read.dtype() == dtype {
+            read
+        } else {
+            let converted = read.cast(dtype)?;
+            check_exact(declared, file, read.values(), converted.values())?;
+            converted
+        };
         let read = read.with_fill(declared.fill())?;
         let read = if *read.format() == declared.format { read } else { read.convert(&declared.format)? };
         // Kernels were compiled for index arrays of certain widths.
@@ -81,9 +82,51 @@ impl Runner<'_, '_> {
     }
 
     /// Writes a tensor to a file; a dense one as an array where the file's format has arrays.
-    pub(super) fn write(&self, tensor: TensorId, file: &str) -> Result<(), Error> {
+    pub(super) fn write(&mut self, tensor: TensorId, file: &str) -> Result<(), Error> {
         let tensor = self.tensor(tensor)?;
-        let options = WriteOptions { format: Some(tensor.format().clone()), ..WriteOptions::default() };
-        Ok(io::write(Path::new(file), &Data::of(tensor)?, &options)?)
+        let options =
+            WriteOptions { format: Some(tensor.format().clone()), base: self.base, ..WriteOptions::default() };
+        io::write(Path::new(file), &Data::of(tensor)?, &options)?;
+        let place = io::place_of(Path::new(file));
+        self.lists.retain(|(list, _), _| io::place_of(Path::new(list)) != place);
+        self.written.insert(place);
+        Ok(())
     }
+}
+
+/// Asks, before anything is computed, whether what a program writes can be written to its files.
+pub(super) fn check_writes(program: &Program) -> Result<(), Error> {
+    let mut checked = Ok(());
+    Action::visit(&program.body, &mut |action| {
+        if let (Ok(()), Action::Write(tensor, file)) = (&checked, action) {
+            let (declared, path) = (&program.tensors[*tensor], Path::new(file));
+            checked = io::check_output(path, Some(declared.order()));
+            if checked.is_ok() && !declared.format.is_dense() {
+                checked = io::check_list(path);
+            }
+        }
+    });
+    Ok(checked?)
+}
+
+/// How a file is read for a tensor.
+pub(super) fn reading(declared: &Declared, base: IndexBase) -> ReadOptions {
+    ReadOptions {
+        dims: declared.dims.iter().copied().collect(),
+        base,
+        pattern: if declared.dtype == DType::Pattern { PatternValues::Places } else { PatternValues::Ones },
+        integers: Integers::of(declared.dtype),
+        progress: false,
+    }
+}
+
+/// Asks that values of a file, converted to a tensor's type, are those of the file: real numbers may be rounded.
+pub(super) fn check_exact(declared: &Declared, file: &str, read: &Buffer, converted: &Buffer) -> Result<(), Error> {
+    let dtype = declared.dtype;
+    let refused = |what| Err(Error::Inexact { what, file: file.to_string(), name: declared.name.clone(), dtype });
+    if read.dtype().is_complex() && !dtype.is_complex() && dtype != DType::Pattern {
+        return refused("the complex numbers".to_string());
+    }
+    let changed = if dtype.is_integer() { read.first_changed(converted).map_err(StorageError::from)? } else { None };
+    changed.map_or(Ok(()), |value| refused(format!("the value {value}")))
 }

@@ -16,14 +16,16 @@ mod io;
 mod made;
 mod update;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use lacunar_compiler::lower::Phase;
 use lacunar_notation::{Action, Program, TensorId};
 use lacunar_runtime::Tensor;
+use lacunar_runtime::io::IndexBase;
 
 use crate::bind::Slot;
 use crate::compile::Step;
@@ -31,16 +33,18 @@ use crate::error::Error;
 use crate::evaluate::{Evaluation, Times, check_given};
 use update::List;
 
-/// Runs a program. `slots` holds its tensors by handle: those that are given on entry, results too on exit. Prints go to `out`.
+/// Runs a program by its steps. `slots` holds its tensors by handle: those that are given on entry, results too on exit. Prints go to
+/// `out`; `base` is the first index of files that do not tell it.
 pub(crate) fn run(
-    program: &Program,
-    steps: &[Step],
+    (program, steps): (&Program, &[Step]),
     phase: Phase,
+    base: IndexBase,
     slots: &mut [Slot<'_>],
     out: &mut dyn Write,
 ) -> Result<Times, Error> {
     let start = Instant::now();
     check_given(program, slots)?;
+    io::check_writes(program)?;
     let mut statements = vec![0..0; program.statements.len()];
     for (number, step) in steps.iter().enumerate() {
         let range: &mut Range<usize> = &mut statements[step.statement()];
@@ -53,8 +57,8 @@ pub(crate) fn run(
     });
     let given = given.collect();
     let evaluation = Evaluation::new(program, steps, phase);
-    let mut runner =
-        Runner { program, statements, slots, evaluation, given, clocks: BTreeMap::new(), lists: BTreeMap::new(), out };
+    let (clocks, lists, written) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+    let mut runner = Runner { program, statements, slots, evaluation, base, given, clocks, lists, written, out };
     runner.actions(&program.body)?;
     let mut times = runner.evaluation.times;
     times.total = start.elapsed();
@@ -68,11 +72,14 @@ struct Runner<'r, 's> {
     statements: Vec<Range<usize>>,
     slots: &'r mut [Slot<'s>],
     evaluation: Evaluation<'r>,
+    base: IndexBase,
     /// The tensors that the caller gave, which take the place of files; of those that the program may write to, until they are read.
     given: BTreeMap<TensorId, Option<&'s Tensor>>,
     clocks: BTreeMap<&'r str, Instant>,
     /// The entries of files that tensors change by, which are read once.
     lists: BTreeMap<(&'r str, TensorId), List>,
+    /// The files that the program has written: they hold something else than what the caller read.
+    written: BTreeSet<PathBuf>,
     out: &'r mut dyn Write,
 }
 

@@ -11,12 +11,12 @@
 
 use std::path::Path;
 
-use lacunar_formats::DType;
 use lacunar_notation::TensorId;
-use lacunar_runtime::io::{self, Data, Integers, PatternValues, ReadOptions};
+use lacunar_runtime::io::{self, Data};
 use lacunar_runtime::{Buffer, Coordinates, StorageError, Tensor};
 
 use super::Runner;
+use super::io::{check_exact, reading};
 use crate::bind::Slot;
 use crate::error::Error;
 
@@ -82,13 +82,7 @@ impl<'r> Runner<'r, '_> {
     /// Reads the entries of a file for a tensor.
     fn list(&self, tensor: TensorId, file: &str) -> Result<List, Error> {
         let declared = &self.program.tensors[tensor];
-        let options = ReadOptions {
-            dims: declared.dims.iter().copied().collect(),
-            pattern: if declared.dtype == DType::Pattern { PatternValues::Places } else { PatternValues::Ones },
-            integers: Integers::of(declared.dtype),
-            progress: false,
-            ..ReadOptions::default()
-        };
+        let options = reading(declared, self.base);
         let refused = |what: &str| Error::Argument(format!("{file} {what}"));
         let Data::Coordinate(list) = io::read(Path::new(file), &options)? else {
             return Err(refused("is an array, which has no entries to insert or to remove"));
@@ -101,7 +95,9 @@ impl<'r> Runner<'r, '_> {
         let values = if values.dtype() == declared.dtype {
             values
         } else {
-            values.cast(declared.dtype).map_err(StorageError::from)?
+            let converted = values.cast(declared.dtype).map_err(StorageError::from)?;
+            check_exact(declared, file, &values, &converted)?;
+            converted
         };
         Ok(List { columns: list.coords, values })
     }

@@ -188,7 +188,7 @@ fn the_page_about_programs_says_what_they_print() {
         assert_eq!(printed, expected, "{source}");
         checked += 1;
     }
-    assert_eq!(checked, 4);
+    assert_eq!(checked, 5);
 }
 
 #[test]

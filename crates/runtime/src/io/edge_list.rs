@@ -19,7 +19,7 @@ use super::error::IoError;
 use super::matrix_market::LARGEST_SIZE;
 use super::scan::{Cursor, quote};
 use super::text::Text;
-use super::{Data, FieldKind, FileFormat, IndexBase, Integers, Metadata, PatternValues, ReadOptions, Symmetry};
+use super::{Data, FieldKind, FileFormat, Integers, Metadata, PatternValues, ReadOptions, Symmetry};
 use crate::coo::Coo;
 use crate::values::Element;
 
@@ -53,7 +53,7 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
     let layout = Layout {
         dims_known: dims.is_some(),
         dims: dims.clone().unwrap_or_else(|| vec![LARGEST_SIZE; 2]),
-        base: if options.base == IndexBase::Zero { 0 } else { 1 },
+        base: options.base.first(),
         base_is_open: true,
         comments: COMMENTS,
         symmetry: Symmetry::General,

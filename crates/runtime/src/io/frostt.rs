@@ -24,7 +24,7 @@ use super::error::IoError;
 use super::matrix_market::LARGEST_SIZE;
 use super::scan::{Cursor, quote};
 use super::text::Text;
-use super::{Data, FieldKind, FileFormat, IndexBase, Integers, Metadata, ReadOptions, Symmetry};
+use super::{Data, FieldKind, FileFormat, Integers, Metadata, ReadOptions, Symmetry};
 use crate::coo::Coo;
 use crate::values::Element;
 
@@ -67,14 +67,10 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
         }
         (found, given) => found.clone().or_else(|| given.clone()),
     };
-    let base = match options.base {
-        IndexBase::Zero => 0,
-        IndexBase::One => 1,
-    };
     let layout = Layout {
         dims_known: dims.is_some(),
         dims: dims.clone().unwrap_or_else(|| vec![LARGEST_SIZE; header.order]),
-        base,
+        base: options.base.first(),
         base_is_open: true,
         comments: b"#",
         symmetry: Symmetry::General,

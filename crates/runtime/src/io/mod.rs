@@ -248,6 +248,16 @@ pub enum IndexBase {
     Zero,
 }
 
+impl IndexBase {
+    /// The first index.
+    pub(crate) fn first(self) -> u64 {
+        match self {
+            IndexBase::One => 1,
+            IndexBase::Zero => 0,
+        }
+    }
+}
+
 /// How to read.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {

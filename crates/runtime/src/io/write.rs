@@ -21,7 +21,7 @@ use std::path::Path;
 use super::error::IoError;
 use super::frostt::COMPLEX;
 use super::output::{check_place, write_pieces};
-use super::{Data, Dense, FieldKind, FileFormat, binsparse, numpy, split_name};
+use super::{Data, Dense, FieldKind, FileFormat, IndexBase, binsparse, numpy, split_name};
 use crate::coo::{Coo, Coordinates};
 use crate::values::Values;
 use lacunar_formats::Format;
@@ -78,13 +78,15 @@ pub struct WriteOptions {
     pub field: WriteField,
     /// The format that a list of entries was stored in, for formats of files that have several: the nearest is written.
     pub format: Option<Format>,
+    /// The first index of a tensor file (`.tns`), which does not tell it.
+    pub base: IndexBase,
     /// True if a progress bar may show on a terminal, in builds with the feature `progress`.
     pub progress: bool,
 }
 
 impl Default for WriteOptions {
     fn default() -> WriteOptions {
-        WriteOptions { field: WriteField::OfType, format: None, progress: true }
+        WriteOptions { field: WriteField::OfType, format: None, base: IndexBase::One, progress: true }
     }
 }
 
@@ -96,7 +98,7 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
     let table = Table::of(data).map_err(unwritable)?;
     let (header, columns) = match format {
         Some(FileFormat::MatrixMarket) => matrix_market(data, options.field),
-        Some(FileFormat::Frostt) => Ok(frostt(data)),
+        Some(FileFormat::Frostt) => Ok(frostt(data, options.base)),
         Some(FileFormat::HarwellBoeing | FileFormat::EdgeList) => Err(only_read()),
         Some(format @ (FileFormat::Npy | FileFormat::Npz)) => {
             return numpy::write(path, data, (format, compression), options.progress);
@@ -171,6 +173,8 @@ fn matrices_only(order: usize) -> String {
 struct Columns {
     /// True if it shows the indices.
     indices: bool,
+    /// The first index.
+    base: u64,
     /// True if it shows the value.
     value: bool,
     /// How many ones stand for dimensions that the format wants and the tensor lacks.
@@ -206,17 +210,17 @@ fn matrix_market(data: DataRef, field: WriteField) -> Result<(String, Columns), 
     }
     header.push('\n');
     let padding = if sparse { 2 - dims.len() } else { 0 };
-    Ok((header, Columns { indices: sparse, value: field != "pattern", padding, by_columns: !sparse }))
+    Ok((header, Columns { indices: sparse, base: 1, value: field != "pattern", padding, by_columns: !sparse }))
 }
 
 /// The lines of a tensor file, which has no header but a comment where values are complex.
-fn frostt(data: DataRef) -> (String, Columns) {
+fn frostt(data: DataRef, base: IndexBase) -> (String, Columns) {
     let values = match data {
         DataRef::Coordinate(coo) => &coo.values,
         DataRef::Dense(dense) => &dense.values,
     };
     let header = if field_of(values) == FieldKind::Complex { format!("{COMPLEX}\n") } else { String::new() };
-    (header, Columns { indices: true, value: true, padding: 0, by_columns: false })
+    (header, Columns { indices: true, base: base.first(), value: true, padding: 0, by_columns: false })
 }
 
 /// The field that holds an element type.
@@ -273,7 +277,10 @@ impl<'a> Table<'a> {
                 Some(coords) => {
                     for (coords, &size) in coords.iter().zip(self.dims) {
                         let coordinate = coords.get(entry).filter(|&coordinate| coordinate < size);
-                        push_integer(coordinate.ok_or("a coordinate is not below its dimension's size")? + 1, text);
+                        push_integer(
+                            coordinate.ok_or("a coordinate is not below its dimension's size")? + columns.base,
+                            text,
+                        );
                     }
                 }
                 None => {
@@ -282,7 +289,7 @@ impl<'a> Table<'a> {
                     let mut place = entry as u64;
                     for &size in self.dims {
                         below /= size;
-                        push_integer(place / below + 1, text);
+                        push_integer(place / below + columns.base, text);
                         place %= below;
                     }
                 }

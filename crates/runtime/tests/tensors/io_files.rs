@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use lacunar_runtime::coo::{Coo, Coordinates};
 use lacunar_runtime::io::{
-    self, Compression, Data, Dense, FieldKind, FileFormat, Integers, IoError, PatternValues, ReadOptions, Symmetry,
-    WriteField, WriteOptions,
+    self, Compression, Data, Dense, FieldKind, FileFormat, IndexBase, Integers, IoError, PatternValues, ReadOptions,
+    Symmetry, WriteField, WriteOptions,
 };
 use lacunar_runtime::values::Values;
 use num_complex::Complex;
 use tempfile::TempDir;
 
-const QUIET: WriteOptions = WriteOptions { field: WriteField::OfType, format: None, progress: false };
+const QUIET: WriteOptions =
+    WriteOptions { field: WriteField::OfType, format: None, base: IndexBase::One, progress: false };
 
 fn options() -> ReadOptions {
     ReadOptions { progress: false, ..ReadOptions::default() }

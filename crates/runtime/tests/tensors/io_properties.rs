@@ -9,7 +9,8 @@ use lacunar_runtime::values::Values;
 use num_complex::Complex;
 use proptest::prelude::*;
 
-const QUIET: WriteOptions = WriteOptions { field: WriteField::OfType, format: None, progress: false };
+const QUIET: WriteOptions =
+    WriteOptions { field: WriteField::OfType, format: None, base: IndexBase::One, progress: false };
 
 fn options() -> ReadOptions {
     ReadOptions { progress: false, ..ReadOptions::default() }
@@ -69,7 +70,7 @@ proptest! {
             Values::Bool(_) => (WriteField::Pattern, PatternValues::True),
             _ => (WriteField::OfType, PatternValues::Ones),
         };
-        let write = WriteOptions { field: write, format: None, progress: false };
+        let write = WriteOptions { field: write, format: None, base: IndexBase::One, progress: false };
         let back = round_trip(&coo, &name, &write, &ReadOptions { pattern, ..options() });
         prop_assert_eq!(back, Data::Coordinate(coo));
     }

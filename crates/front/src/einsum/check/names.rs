@@ -543,10 +543,8 @@ impl<'a> Resolver<'a> {
                     continue;
                 }
                 let compared = self.compared.get(name).cloned();
-                self.errors.push(
-                    NameMistake::TensorAndVariable { name: name.clone(), tensor: entry.span, variable, compared }
-                        .into(),
-                );
+                let (name, tensor, is_number) = (name.clone(), entry.span, entry.order == 0);
+                self.errors.push(NameMistake::TensorAndVariable { name, tensor, variable, compared, is_number }.into());
             }
         }
     }

@@ -5,12 +5,13 @@ use lacunar_base::{Diagnostic, Span};
 /// A mistake in names, and what they stand for.
 #[derive(Clone, Debug)]
 pub(crate) enum NameMistake {
-    /// `compared`: the function, `max` or `min`, that it is an argument of.
+    /// `compared`: the function, `max` or `min`, that it is an argument of; `is_number`: the tensor has no indices.
     TensorAndVariable {
         name: String,
         tensor: Span,
         variable: Span,
         compared: Option<String>,
+        is_number: bool,
     },
     /// `hint`: the alternatives to giving it a value.
     Undeclared {
@@ -43,7 +44,7 @@ pub(crate) enum NameMistake {
 impl NameMistake {
     pub(super) fn into_diagnostic(self) -> Diagnostic {
         match self {
-            NameMistake::TensorAndVariable { name, tensor, variable, compared } => {
+            NameMistake::TensorAndVariable { name, tensor, variable, compared, is_number } => {
                 Diagnostic::error("E0201", format!("`{name}` is both a tensor and an index variable"))
                     .label(tensor, "a tensor here")
                     .secondary(variable, "an index variable here")
@@ -51,6 +52,7 @@ impl NameMistake {
                         Some(function) => format!(
                             "`{function}({name}, ...)` reduces over index variables of what follows; otherwise the arguments of `{function}` are values"
                         ),
+                        None if is_number => format!("the value of the number `{name}` as an index is written `{name}()`; otherwise rename one of them"),
                         None => "rename one of them; only a name that is no tensor's stands for the value of an index variable".to_string(),
                     })
             }

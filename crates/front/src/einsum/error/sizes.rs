@@ -36,8 +36,8 @@ impl SizeMistake {
                     .label(second.span, format!("{} has size {}", second.whose, second.size))
                     .secondary(first.span, format!("{} has size {}", first.whose, first.size))
                     .hints(
-                        "dimensions that one index variable runs over have one size: check the operands and what is declared",
-                        "dimensions that one index variable runs over have one size: check the operands and `-d`",
+                        "dimensions that one index variable runs over have one size in the whole program: use another name, or check the operands and what is declared",
+                        "dimensions that one index variable runs over have one size in the whole program: use another name, or check the operands and `-d`",
                     )
             }
             SizeMistake::UnknownSize { variable, span, summed } => {
