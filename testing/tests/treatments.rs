@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 use fastrand::Rng;
 use lacunar::{Backend, Diagnostic, Error, Kernel, Options, Search, Step};
 use lacunar_base::Span;
-use lacunar_compiler::plan::Plan;
+use lacunar_compiler::plan::{Plan, named_apart};
 use lacunar_front::Declarations;
 use lacunar_notation::concrete::Kernel as Loops;
 use lacunar_notation::{Role, Tensor};
@@ -192,7 +192,7 @@ fn planned(instance: &Instance, step: &Step, options: &Options) -> Result<(), St
 fn concrete(instance: &Instance, _: &Suite) -> Result<(), String> {
     let first = kernels(instance, &instance.source, &accepted(instance))?;
     for step in first.statements() {
-        let kernel = step.kernel();
+        let kernel = &named_apart(step.kernel().clone());
         if is_stored(kernel) {
             continue;
         }
@@ -205,7 +205,8 @@ fn concrete(instance: &Instance, _: &Suite) -> Result<(), String> {
             continue;
         }
         let again = again.map_err(|error| format!("{}: {printed}\n{}", instance.id, error.render(false)))?;
-        let read = again.statements().next().map(|step| step.kernel().to_string()).unwrap_or_default();
+        let read = again.statements().next().map(|step| named_apart(step.kernel().clone()).to_string());
+        let read = read.unwrap_or_default();
         // Tensors that others are made of have a line, and take no part.
         let met = [kernel.reads(), kernel.stmt.writes()].concat();
         let apart =
@@ -234,9 +235,10 @@ fn concrete(instance: &Instance, _: &Suite) -> Result<(), String> {
         if read != expected {
             return Err(format!("{}: read as\n{read}\ninstead of\n{expected}", instance.id));
         }
-        // A text says nothing of structures, nor that a result takes an operand's levels.
+        // A text says nothing of structures, nor that a result takes an operand's levels, and variables with one name get others in it.
         let has_structure = kernel.tensors.iter().any(|(_, tensor)| tensor.structure.is_some());
-        if has_structure || kernel.pattern_of.is_some() {
+        let is_named_anew = step.kernel().to_string() != printed;
+        if has_structure || kernel.pattern_of.is_some() || is_named_anew {
             continue;
         }
         // Functions are numbered in a program of several statements.

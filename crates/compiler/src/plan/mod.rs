@@ -51,7 +51,7 @@ use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Program, Ro
 use self::draft::draft;
 use crate::algebra::with_pruned_mask;
 use crate::concretize::flatten;
-use crate::reduction::{make_explicit, with_patterns_of_terms};
+use crate::reduction::{fresh_name, make_explicit, with_patterns_of_terms};
 use crate::schedule::stands_outside;
 
 /// The kernel, the conversions and the notes for one statement.
@@ -84,7 +84,7 @@ impl Plan {
     /// The kernel as text that can be read again: the line of a tensor that is made of another one names that.
     pub fn text(&self) -> String {
         let source = |tensor| self.conversions.iter().find(|made| made.tensor == tensor).map(|made| made.source);
-        let mut kernel = self.kernel.clone();
+        let mut kernel = named_apart(self.kernel.clone());
         // The entries of a relation are stored for the kernel; whoever reads the text has the relation.
         for made in &self.conversions {
             if let Some(indicator) = self.kernel.tensors[made.source].indicator.clone() {
@@ -94,6 +94,18 @@ impl Plan {
         }
         kernel.text(&source)
     }
+}
+
+/// The kernel with a name of its own for each variable. A loop that only a producer has keeps the name of the one that it is a copy of, under
+/// which schedules know it; in a text they would be one variable.
+pub fn named_apart(mut kernel: Kernel) -> Kernel {
+    for var in kernel.vars.handles() {
+        let name = kernel.vars[var].name.clone();
+        if kernel.vars.iter().any(|(other, info)| other < var && info.name == name) {
+            kernel.vars[var].name = fresh_name(&kernel.vars, &name);
+        }
+    }
+    kernel
 }
 
 /// A tensor of a kernel that is another tensor in other storage, or its value before the statement.

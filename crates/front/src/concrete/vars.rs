@@ -38,7 +38,7 @@ pub(super) fn number(body: &Stmt, relations: &[Relation]) -> Result<(IndexMap<St
         let before = &relations[..place];
         let shares = |at: usize| before.iter().any(|other| is_shared(other, relation, at, before));
         for (at, Name { text, span }) in relation.children.iter().enumerate() {
-            if known.contains(&text.as_str()) && !shares(at) {
+            if known.contains(&text.as_str()) && !(shares(at) && is_around(body, text, false)) {
                 return Err(Mistake::Taken { span: *span, name: text.clone() });
             }
             known.push(text);
@@ -78,6 +78,18 @@ fn is_shared(one: &Relation, other: &Relation, at: usize, relations: &[Relation]
         && texts(&one.children).get(at) == texts(&other.children).get(at)
         && firsts(&one.parents) == firsts(&other.parents)
         && texts(&one.parents) != texts(&other.parents)
+}
+
+/// True if a loop over a variable is around a producer and its consumer.
+fn is_around(stmt: &Stmt, name: &str, is_inside: bool) -> bool {
+    match stmt {
+        Stmt::Assign(_) => false,
+        Stmt::Forall { var, body, .. } => is_around(body, name, is_inside || var.text == name),
+        Stmt::Where { consumer, producer } => {
+            is_inside || is_around(consumer, name, false) || is_around(producer, name, false)
+        }
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| is_around(stmt, name, is_inside)),
+    }
 }
 
 fn collect(stmt: &Stmt, vars: &mut IndexMap<String, Span>) {
