@@ -188,9 +188,13 @@ impl Program {
                 }
             }
             match action {
-                Action::Assign(statement) => {
-                    let statement = &self.statements[*statement];
-                    read_by(&self.tensors, &statement.rhs).into_iter().for_each(|tensor| read(tensor, &known));
+                Action::Assign(number) => {
+                    let statement = &self.statements[*number];
+                    // Loops that combine with a value before begin with the fill value where there is none.
+                    let updates = self.loops.iter().any(|(own, kernel)| own == number && kernel.updates);
+                    let is_old = |tensor: &TensorId| updates && *tensor == statement.lhs.tensor;
+                    let operands = read_by(&self.tensors, &statement.rhs).into_iter();
+                    operands.filter(|tensor| !is_old(tensor)).for_each(|tensor| read(tensor, &known));
                     known.insert(statement.lhs.tensor);
                 }
                 Action::Swap(a, b) => {

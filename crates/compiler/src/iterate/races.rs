@@ -14,7 +14,7 @@
 
 use lacunar_formats::Scalar;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
-use lacunar_notation::{Access, Expr, Indicator, TensorId, VarId};
+use lacunar_notation::{Access, Expr, ExprKind, Indicator, TensorId, VarId};
 use lacunar_sets::{Affine, Piece};
 
 use super::residual::residual;
@@ -182,8 +182,11 @@ fn combines_nothing(kernel: &Kernel, assign: &Assign, access: &Access) -> bool {
     rest.is_absent() || is_dense && identity.is_some_and(|identity| is_always(kernel, &rest, identity))
 }
 
-/// True if a value is a number that is written.
+/// True if a value is a number that is written, whatever conditions hold.
 fn is_always(kernel: &Kernel, value: &Expr, number: Scalar) -> bool {
+    if let ExprKind::Select(operands) = &value.kind {
+        return operands[1..].iter().all(|operand| is_always(kernel, operand, number));
+    }
     value.accesses().is_empty() && background(&kernel.tensors, value).is_some_and(|found| found.value.equals(number))
 }
 

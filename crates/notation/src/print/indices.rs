@@ -215,6 +215,14 @@ impl Ties<'_> {
         }
     }
 
+    /// The term of a sum over variables that the indices on the left bind.
+    fn unsummed<'e>(&self, expr: &'e Expr) -> &'e Expr {
+        match &expr.kind {
+            ExprKind::Reduce(Monoid::SUM, vars, body) if vars.iter().all(|var| self.vars.contains(var)) => body,
+            _ => expr,
+        }
+    }
+
     /// Adds the indicators of a condition that tie indices on the left; false if there are none.
     fn conditions(&mut self, condition: &Expr) -> bool {
         match &condition.kind {
@@ -236,7 +244,7 @@ impl Ties<'_> {
                 let body = self.terms(*body);
                 if left.is_empty() { body } else { Expr::sum(left, body) }
             }
-            ExprKind::Binary(BinaryFn::Mul, a, b) => match self.names.tied(&a, &self.vars) {
+            ExprKind::Binary(BinaryFn::Mul, a, b) => match self.names.tied(self.unsummed(&a), &self.vars) {
                 Some(tied) => {
                     self.add(&tied.clone());
                     self.terms(*b)

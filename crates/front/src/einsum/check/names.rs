@@ -129,6 +129,7 @@ pub(super) fn resolve(ast: &Ast, indicators: Indicators, declarations: &Declarat
     let mut resolver = Resolver::new(Names { indicators, ..Names::default() }, declarations);
     resolver.targets = ast.statements.iter().map(|statement| statement.name.text.as_str()).collect();
     resolver.is_sequence = ast.body.iter().all(|action| matches!(action.kind, ActionKind::Assign(_)));
+    resolver.updated = ast.lines.iter().filter_map(|line| line.source.as_deref()).collect();
     resolver.operators = ast.operators.iter().map(|declared| declared.operator).collect();
     resolver.actions(ast, &ast.body);
     resolver.known_by_actions(&ast.body);
@@ -210,6 +211,8 @@ struct Resolver<'a> {
     declarations: &'a Declarations,
     /// The tensors that some statement assigns to.
     targets: IndexSet<&'a str>,
+    /// The tensors whose value before has a line: one that is not given begins with its fill value.
+    updated: IndexSet<&'a str>,
     /// Tensors that are reported to have no value, each once.
     undeclared: IndexSet<String>,
     /// Results, each with the place where it is first assigned.
@@ -243,6 +246,7 @@ impl<'a> Resolver<'a> {
             names,
             declarations,
             targets: IndexSet::new(),
+            updated: IndexSet::new(),
             undeclared: IndexSet::new(),
             assigned: IndexMap::new(),
             compared: IndexMap::new(),
@@ -305,7 +309,8 @@ impl<'a> Resolver<'a> {
     /// Asks that a tensor has a value where it is read: an earlier action assigns it, or it is given. `target` is the tensor that the
     /// statement assigns to, if a statement reads it.
     fn read(&mut self, name: &str, span: Span, target: Option<&Name>) {
-        if self.assigned.contains_key(name) {
+        let is_old = target.is_some_and(|target| target.text == name) && self.updated.contains(name);
+        if self.assigned.contains_key(name) || is_old {
             return;
         }
         match self.names.tensors.get_mut(name) {
