@@ -363,3 +363,12 @@ fn lines_of_a_statement_are_no_flags() {
     let text = folder.succeed("run p.lac");
     assert!(text.contains("\ny = [1, -80, -9800, -998000]\n"), "{text}");
 }
+
+#[test]
+fn each_file_is_read() {
+    let folder = Folder::new();
+    folder.write("a.tns", "1 2.5\n2 7\n");
+    folder.write("b.tns", "1 5\n2 7\n");
+    let text = folder.succeed("run 'read x \"a.tns\"; print x; read x \"b.tns\"; print x; read x \"a.tns\"; print x'");
+    assert!(text.contains("\nx = [2.5, 7]\nx = [5, 7]\nx = [2.5, 7]\n"), "{text}");
+}

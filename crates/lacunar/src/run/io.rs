@@ -35,15 +35,17 @@ impl Runner<'_, '_> {
         }
     }
 
-    /// Reads a tensor from a file; or keeps that of the caller, who has read one in its place, until the program writes the file.
+    /// Reads a tensor from a file; or keeps that of the caller, who has read one in the place of the first file that the program reads for
+    /// the tensor, until the program writes that.
     pub(super) fn read(&mut self, tensor: TensorId, file: &str) -> Result<(), Error> {
-        let is_written = self.written.contains(&io::place_of(Path::new(file)));
+        let is_first = self.first_files.get(&tensor).is_some_and(|first| *first == file);
+        let is_other = !is_first || self.written.contains(&io::place_of(Path::new(file)));
         match self.given.get(&tensor) {
-            Some(Some(given)) if !is_written => {
+            Some(Some(given)) if !is_other => {
                 self.slots[tensor.index()] = Slot::Borrowed(given);
                 return Ok(());
             }
-            Some(None) if !is_written => {
+            Some(None) if !is_other => {
                 self.given.remove(&tensor);
                 return Ok(());
             }

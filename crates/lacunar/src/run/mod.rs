@@ -57,8 +57,15 @@ pub(crate) fn run(
     });
     let given = given.collect();
     let evaluation = Evaluation::new(program, steps, phase);
+    let mut first_files = BTreeMap::new();
+    Action::visit(&program.body, &mut |action| {
+        if let Action::Read(tensor, file) = action {
+            first_files.entry(*tensor).or_insert(file.as_str());
+        }
+    });
     let (clocks, lists, written) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-    let mut runner = Runner { program, statements, slots, evaluation, base, given, clocks, lists, written, out };
+    let mut runner =
+        Runner { program, statements, slots, evaluation, base, given, first_files, clocks, lists, written, out };
     runner.actions(&program.body)?;
     let mut times = runner.evaluation.times;
     times.total = start.elapsed();
@@ -75,6 +82,8 @@ struct Runner<'r, 's> {
     base: IndexBase,
     /// The tensors that the caller gave, which take the place of files; of those that the program may write to, until they are read.
     given: BTreeMap<TensorId, Option<&'s Tensor>>,
+    /// The first file that the program reads for each tensor.
+    first_files: BTreeMap<TensorId, &'r str>,
     clocks: BTreeMap<&'r str, Instant>,
     /// The entries of files that tensors change by, which are read once.
     lists: BTreeMap<(&'r str, TensorId), List>,

@@ -70,8 +70,11 @@ impl<'a> State<'a> {
             Action::Change(tensor) => {
                 return Err(format!("`{}` changes by what is in a file", self.program.tensor(*tensor).name));
             }
-            Action::Read(tensor) => {
+            Action::Read(tensor, is_first) => {
                 let name = &self.program.tensor(*tensor).name;
+                if !is_first {
+                    return Err(format!("`{name}` is read from several files"));
+                }
                 let given = self.question.given.get(name).ok_or_else(|| format!("`{name}` is in a file"))?;
                 let entries = given.clone().with_fill(self.fills[tensor.index()]);
                 self.give(*tensor, entries)?;

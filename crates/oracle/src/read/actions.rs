@@ -22,8 +22,8 @@ pub enum Action {
     Snapshot(TensorId, TensorId),
     /// Changes a tensor by entries of a file.
     Change(TensorId),
-    /// Reads a tensor from a file, unless it is given.
-    Read(TensorId),
+    /// Reads a tensor from a file, in whose place it is given. False for another file than the first that is read for it.
+    Read(TensorId, bool),
     /// Gives every element of a tensor a number.
     Fill(TensorId, Term),
     /// Makes up the elements of a tensor, from a seed.
@@ -52,7 +52,7 @@ impl Action {
                 Action::Fill(tensor, _)
                 | Action::Random(tensor, ..)
                 | Action::Snapshot(tensor, _)
-                | Action::Read(tensor)
+                | Action::Read(tensor, _)
                 | Action::Change(tensor) => {
                     found.insert(*tensor);
                 }
@@ -168,6 +168,19 @@ impl Reader<'_> {
         }
     }
 
+    /// The first file that the program reads for a tensor.
+    fn first_file(&self, tensor: &str) -> Option<&String> {
+        let mut first = None;
+        einsum::Action::visit(&self.ast.body, &mut |action| {
+            if let ActionKind::Read(name, file) = &action.kind
+                && name.text == tensor
+            {
+                first = first.or(Some(file));
+            }
+        });
+        first
+    }
+
     /// Reads actions; all statements are read.
     pub(super) fn actions(&mut self, actions: &[einsum::Action]) -> Result<Vec<Action>, String> {
         let mut read = Vec::new();
@@ -182,7 +195,9 @@ impl Reader<'_> {
                 }
                 ActionKind::Snapshot(a, b) => Action::Snapshot(self.named(&a.text)?, self.named(&b.text)?),
                 ActionKind::Change { tensor, .. } => Action::Change(self.named(&tensor.text)?),
-                ActionKind::Read(name, _) => Action::Read(self.named(&name.text)?),
+                ActionKind::Read(name, file) => {
+                    Action::Read(self.named(&name.text)?, self.first_file(&name.text) == Some(file))
+                }
                 ActionKind::Fill(name, value) => {
                     let (tensor, value) = (self.named(&name.text)?, self.number(value)?);
                     let dtype = self.types[tensor.index()].unwrap_or(DType::F64);

@@ -119,7 +119,11 @@ fn relate(
         }
         return true;
     }
-    for (tensor, indices) in accesses {
+    // What operands tell comes first: a result has room for all that it is assigned.
+    let is_target =
+        |indices: &[Index]| reading.statements.iter().any(|own| std::ptr::eq(own.indices.as_slice(), indices));
+    let of_operands = accesses.iter().filter(|(_, indices)| !is_target(indices));
+    for (tensor, indices) in of_operands.chain(accesses) {
         for (dimension, index) in indices.iter().enumerate().filter(|(_, index)| index.variable().is_none()) {
             if let Some(size) = known[tensor.index()][dimension] {
                 let open = index.terms.iter().find(|(var, _)| sizes[var.index()].is_none());

@@ -128,7 +128,7 @@ impl Layout {
         let rows = format.mode_order().first().and_then(|&dim| usize::try_from(dims[dim]).ok());
         let rows = rows.ok_or_else(|| StorageError::overflow("the number of rows"))?;
         for array in edges.iter_mut().chain(&mut firsts).skip(1).step_by(order) {
-            array.try_reserve_exact(rows).map_err(|_| AllocError { bytes: 8 * rows as u64 })?;
+            array.try_reserve_exact(rows).map_err(|_| AllocError { bytes: (rows as u64).saturating_mul(8) })?;
         }
         let mut refused = None;
         let found = packing.intervals(dims, &mut |level, interval| {
