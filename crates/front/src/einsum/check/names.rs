@@ -601,8 +601,7 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
         return AccessMistake::NotAnIndex { span: index.span }.into();
     }
     let known = Function::names().chain(Monoid::all().map(Monoid::name));
-    let otherwise =
-        "functions are, among others: sqrt exp log abs min max pow sin cos select";
+    let otherwise = "functions are, among others: sqrt exp log abs min max pow sin cos select";
     let hint = match name.text.as_str() {
         "relu" => "write `max(0, x)`".to_string(),
         other => words::did_you_mean(other, known, otherwise),
