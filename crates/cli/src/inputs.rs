@@ -14,7 +14,7 @@ use lacunar_front::options::Scalar;
 use lacunar_notation::{self as notation, Structure};
 use lacunar_runtime::Buffer;
 use lacunar_runtime::io::{self, Data, Integers, PatternValues, ReadOptions};
-use lacunar_runtime::random::generate;
+use lacunar_runtime::random::generate_filled;
 use num_complex::Complex;
 
 use crate::failure::Failure;
@@ -114,13 +114,7 @@ pub fn make(
         let start = Instant::now();
         // Two inputs of one kind and size differ, as do those of two seeds.
         let seed = seed.wrapping_mul(1 << 16).wrapping_add(place as u64);
-        let tensor = match declared.fill.filter(|_| declared.order() > 0) {
-            Some(fill) if format.packing().is_none() => {
-                let listed = generate(kind, dims, declared.dtype, &Format::coo(declared.order()), seed)?;
-                listed.with_fill(fill)?.convert(&format)?
-            }
-            _ => generate(kind, dims, declared.dtype, &format, seed)?,
-        };
+        let tensor = generate_filled(kind, dims, declared.dtype, &format, declared.fill(), seed)?;
         times.pack += start.elapsed();
         inputs.push(Input { name: name.clone(), tensor, origin: kind.to_string(), choice: None, unique_of: None });
     }

@@ -131,8 +131,8 @@ fn leave_open(request: &Request, values: Values, ast: &Ast, declarations: &mut D
     }
 }
 
-/// Tells mistakes of names, formats and statements before files are read. Types, sizes and the tensors that no statement has wait for the
-/// files'. Returns the tensors whose values are indices.
+/// Tells mistakes of names, formats and statements before files are read. Types, sizes, what follows from them and the tensors that no statement has
+/// wait for the files'. Returns the tensors whose values are indices.
 fn check_early(program: &Program, declarations: &Declarations) -> Result<BTreeSet<String>, Failure> {
     let mut mistakes = match check(&program.text, declarations) {
         Ok(checked) => {
@@ -142,7 +142,8 @@ fn check_early(program: &Program, declarations: &Declarations) -> Result<BTreeSe
         Err(mistakes) => mistakes,
     };
     mistakes.retain(|mistake| {
-        let waits = matches!(mistake.code, "E0214" | "E0301" | "E0302" | "E0609") || mistake.code.starts_with("E05");
+        let of_files = ["E0214", "E0301", "E0302", "E0609", "E0610", "E0612", "E0620"];
+        let waits = of_files.contains(&mistake.code) || mistake.code.starts_with("E05");
         !waits || mistake.category != Category::User
     });
     if mistakes.is_empty() { Ok(BTreeSet::new()) } else { Err(program.mistakes(mistakes)) }

@@ -18,3 +18,4 @@ pub mod plan;
 pub mod reduction;
 pub mod schedule;
 pub mod structure;
+pub mod swaps;

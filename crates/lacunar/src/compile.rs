@@ -13,7 +13,7 @@ use lacunar_compiler::algebra::{infer_fills, selected, with_pruned_mask};
 use lacunar_compiler::comparisons::with_patterns;
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
-use lacunar_compiler::structure;
+use lacunar_compiler::{structure, swaps};
 use lacunar_formats::{DType, IndexWidth};
 use lacunar_front::Language;
 use lacunar_front::stur::translate;
@@ -247,6 +247,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     structure::settle(&mut program);
     let completed = unique.into_iter().filter(|id| !program.tensors[*id].is_unique).collect();
     infer_fills(&mut program);
+    swaps::check(&program).map_err(fault)?;
     let schedules: Vec<Schedule> = schedules.into_iter().map(|schedule| with_patterns(&program, schedule)).collect();
     program.verify().map_err(|what| fault(Diagnostic::internal(format!("the program is not well-formed: {what}"))))?;
     if options.phase != Phase::Fused && !program.is_sequence() {

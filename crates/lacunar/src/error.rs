@@ -100,6 +100,9 @@ pub enum Error {
         /// The number of its dimensions.
         order: usize,
     },
+    /// A tensor that is read has no value.
+    #[error("{0}")]
+    NoValue(String),
     /// A tensor that does not fit the kernel it is given to.
     #[error("{0}")]
     Argument(String),
@@ -152,7 +155,7 @@ impl Error {
                 Category::Memory
             }
             Error::Format(_) | Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
-            Error::NoSizes { .. } | Error::Inexact { .. } => Category::User,
+            Error::NoSizes { .. } | Error::NoValue(_) | Error::Inexact { .. } => Category::User,
             Error::Machine { .. } | Error::Foreign { .. } | Error::Structure { .. } => Category::User,
             Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) | Error::Full { .. } => {
                 Category::Memory
@@ -187,6 +190,7 @@ impl Error {
             Error::OutOfRange { .. } => Some("E1307"),
             Error::Inexact { .. } => Some("E0506"),
             Error::NoSizes { .. } => Some("E1311"),
+            Error::NoValue(_) => Some("E0203"),
             Error::Structure { error: StructureError::Element(_), .. } => Some("E1308"),
             Error::Structure { error: StructureError::TooHard, .. } => Some("E1509"),
             Error::Structure { .. } => Some("E1309"),

@@ -229,9 +229,9 @@ fn is_read(program: &Program, tensor: TensorId) -> bool {
 fn not_given(program: &Program, tensor: TensorId) -> Error {
     let name = &program.tensors[tensor].name;
     if !is_like_a_call(program, tensor) {
-        return Error::Argument(format!("`{name}` is not given"));
+        return Error::NoValue(format!("`{name}` is not given"));
     }
-    Error::Argument(format!(
+    Error::NoValue(format!(
         "`{name}` is not given: there is no function `{name}`, so that `{name}(..)` is an element of a tensor whose index is a \
          value; give the tensor, or declare the operator, `op {name}(a) = ..`"
     ))

@@ -326,7 +326,7 @@ impl Call<'_> {
             .get(tensor.index())
             .copied()
             .flatten()
-            .ok_or_else(|| Error::Argument(format!("`{}` is not given", self.step.kernel().tensors[tensor].name)))
+            .ok_or_else(|| Error::NoValue(format!("`{}` is not given", self.step.kernel().tensors[tensor].name)))
     }
 }
 

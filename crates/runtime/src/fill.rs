@@ -112,6 +112,7 @@ impl Tensor {
 impl Tensor {
     /// How many of the stored values are entries: places that a level leaves unused have none. If only values tell entries from padding,
     /// in blocks, along diagonals or in dense levels, these are the ones that differ from the fill value; otherwise all are, zeros too.
+    /// A value that several places share is as many entries.
     ///
     /// ```
     /// use lacunar_formats::Format;
@@ -121,16 +122,16 @@ impl Tensor {
     /// assert_eq!((tensor.entries(), tensor.nnz()), (2, 4));
     /// ```
     pub fn entries(&self) -> u64 {
-        let has_unused = self.format().levels().iter().any(|level| !level.properties().compact);
-        if has_unused && self.format().map().is_none() {
-            let counted = match self.format().is_padded() {
-                true => self.to_plain().map(|plain| plain.entries()),
-                false => self.counted(),
-            };
+        let format = self.format();
+        let has_unused = format.levels().iter().any(|level| !level.properties().compact);
+        if has_unused && format.map().is_none() && !format.is_padded() && !format.shares_positions() {
             // Without memory for the count, what is known: there are no more.
-            return counted.unwrap_or(self.nnz());
+            return self.counted().unwrap_or(self.nnz());
         }
-        if !self.format().is_padded() {
+        if has_unused || format.shares_positions() {
+            return self.count_entries();
+        }
+        if !format.is_padded() {
             return self.nnz();
         }
         with_word!(self.dtype(), V => {

@@ -21,7 +21,7 @@
 //! assert_eq!(matrix.nnz(), 20);
 //! ```
 
-use lacunar_formats::{DType, Format, Kind};
+use lacunar_formats::{DType, Format, Kind, Scalar};
 pub use lacunar_formats::{Generator, GeneratorError};
 use rustc_hash::FxHashSet;
 
@@ -70,6 +70,36 @@ pub fn generate(
         T::wrap(values)
     });
     Tensor::from_coo(coo, format)
+}
+
+/// Makes a tensor whose elements that are not stored have this value. Zeros that are made up are entries then. In a packed format, and
+/// in one without dimensions, the tensor is as [`generate`] makes it.
+///
+/// ```
+/// use lacunar_formats::{DType, Format};
+/// use lacunar_runtime::random::{Generator, generate_filled};
+/// use lacunar_runtime::scalar_of;
+/// let format = Format::sv();
+/// let vector = generate_filled(&Generator::Arange, vec![3], DType::F64, &format, scalar_of(2.0), 0).unwrap();
+/// assert_eq!(vector.to_dense::<f64>().unwrap(), [0.0, 1.0, 2.0]);
+/// ```
+///
+/// # Errors
+/// The format does not fit, sizes overflow, the fill value is of another type, or memory is refused.
+pub fn generate_filled(
+    kind: &Generator,
+    dims: Vec<u64>,
+    dtype: DType,
+    format: &Format,
+    fill: Scalar,
+    seed: u64,
+) -> Result<Tensor, StorageError> {
+    if dims.is_empty() || format.packing().is_some() || fill.is_zero() {
+        return generate(kind, dims, dtype, format, seed);
+    }
+    // A format that stores all that is made up, so that no zero is left out that the fill value would take the place of.
+    let made_up = kind.format(dims.len());
+    generate(kind, dims, dtype, &made_up, seed)?.with_fill(fill)?.convert(format)
 }
 
 fn dense(

@@ -316,6 +316,69 @@ fn types_follow_from_what_tensors_are_for() {
     prints("run 'n = 1; if nnz(z) > 1 { n += 1 }; print n' -i z:z.tns -f z:sv", "\nn = 2\n");
 }
 
+#[test]
+fn zeros_that_are_made_up_are_elements() {
+    let folder = Folder::new();
+    for format in ["sv", "d", "h", "r"] {
+        let flags = format!("-f x:{format} --fill x:2 -d x:3");
+        let text = folder.succeed(&format!("run 'random x arange; print x; y(i) = x(i)' {flags}"));
+        assert!(text.contains("x = [0, 1, 2]"), "{format}: {text}");
+        let given = folder.succeed(&format!("run 'y(i) = x(i); print y' -g x:arange {flags}"));
+        assert!(given.contains("y = [0, 1, 2]"), "{format}: {given}");
+    }
+}
+
+#[test]
+fn what_fills_up_is_no_entry() {
+    let folder = Folder::new();
+    folder.write("a.tns", "1 1 1\n1 2 2\n1 3 4\n2 1 7\n");
+    for format in
+        ["csr", "ell", "sell(2)", "sell(4)", "sell(2,4)", "dd{blist<4>}:0/3,0%3,1", "bcsr(2,2)", "dia", "dl", "dh"]
+    {
+        let line =
+            format!("run 'read A \"a.tns\"; c = 0; fill c nnz(A); print c; y(i) = A(i,j)' -f 'A:{format}' -d A:5,3");
+        let text = folder.succeed(&line);
+        assert!(text.contains("c = 4\n") && text.contains("  nnz 4"), "{format}: {text}");
+    }
+    // A value that stands for several elements is as many entries.
+    folder.write("r.tns", "1 1 5\n1 2 5\n1 3 5\n");
+    let text = folder.succeed("run 'read A \"r.tns\"; c = 0; fill c nnz(A); print c; y(i) = A(i,j)' -f A:dg -d A:2,3");
+    assert!(text.contains("c = 3\n"), "{text}");
+}
+
+#[test]
+fn sparse_tensors_of_different_fill_values_are_not_swapped() {
+    let folder = Folder::new();
+    folder.write("z.tns", "1 2.5\n2 7\n");
+    let program = "'x(i+1) *= z(i); y(i+1) = z(i); swap x, y; x(i+1) = z(i); print x; print y'";
+    let line = |flags: &str| format!("run {program} -i z:z.tns -d x:3 -d y:3 {flags}");
+    folder.fail(&line("-f x:sv -f y:sv"), 2, "E0610");
+    folder.succeed(&line("-f x:sv -f y:sv --fill x:0"));
+    folder.succeed(&line(""));
+}
+
+#[test]
+fn what_a_loop_without_a_round_assigns_has_no_value() {
+    let folder = Folder::new();
+    folder.write("z.tns", "1 2.5\n2 7\n");
+    folder.fail("run 'n = 0; for k in 5 .. n { y(i) += k * x(i) }; print y' -i x:z.tns", 2, "E0203");
+    folder.fail("run 'n = 0; for k in 0 .. n { a = k }; y(i) = k * x(i)' -i x:z.tns", 2, "E0203");
+}
+
+#[test]
+fn mistakes_in_types_and_sizes_wait_for_files() {
+    let folder = Folder::new();
+    folder.write("z.tns", "1 2.5\n2 7\n");
+    let text = folder.succeed("run 'x(i) *= 2; swap x, y; print x' -i x:z.tns -i y:z.tns");
+    assert!(text.contains("x = [2.5, 7]\n"), "{text}");
+    folder.succeed("run 'snapshot b, x; x(i) *= 2; print b' -i x:z.tns");
+    folder.fail("run 'x(i) *= 2; swap x, y; print x' -i x:z.tns -i y:z.tns -t x:f32 -t y:f64", 2, "E0610");
+    folder.write("a.mtx", "%%MatrixMarket matrix array real general\n2 3\n1\n4\n2\n5\n3\n6\n");
+    let text = folder.succeed("run 'y(3*i + j) = A(i,j); print y' -i A:a.mtx");
+    assert!(text.contains("y = [1, 2, 3, 4, 5, 6]\n"), "{text}");
+    folder.fail("run 'y(2*i + j) = A(i,j); print y' -i A:a.mtx", 2, "E0612");
+}
+
 /// A program reads a file as `-i` does, wherever it does so, and reads back what it writes.
 #[test]
 fn files_are_read_alike_everywhere_in_a_program() {

@@ -80,6 +80,7 @@ impl Runner<'_, '_> {
     pub(super) fn tensor(&self, id: TensorId) -> Result<&Tensor, Error> {
         let name = &self.program.tensors[id].name;
         let found = self.slots[id.index()].get();
-        found.ok_or_else(|| Error::Argument(format!("`{name}` is read before it has a value")))
+        let hint = "assign it before; a loop without a round gives nothing a value";
+        found.ok_or_else(|| Error::NoValue(format!("`{name}` is read before it has a value: {hint}")))
     }
 }

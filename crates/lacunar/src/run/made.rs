@@ -7,11 +7,11 @@
 //!
 //! Sizes are those that are declared, those of the value before, or those of tensors that have the same indices.
 
-use lacunar_formats::{DType, Format, Generator};
+use lacunar_formats::{DType, Generator};
 use lacunar_imp::arith;
 use lacunar_notation::{Access, Condition, TensorId, VarId};
 use lacunar_runtime::Tensor;
-use lacunar_runtime::random::generate;
+use lacunar_runtime::random::{generate, generate_filled};
 
 use super::Runner;
 use crate::bind::Slot;
@@ -37,12 +37,7 @@ impl Runner<'_, '_> {
         let declared = &self.program.tensors[tensor];
         let seed = self.number(seed)?.bits;
         let dims = self.dims(tensor)?;
-        let made = if declared.order() == 0 || declared.fill().is_zero() {
-            generate(kind, dims, declared.dtype, &declared.format, seed)?
-        } else {
-            let listed = generate(kind, dims, declared.dtype, &Format::coo(declared.order()), seed)?;
-            listed.with_fill(declared.fill())?.convert(&declared.format)?
-        };
+        let made = generate_filled(kind, dims, declared.dtype, &declared.format, declared.fill(), seed)?;
         self.slots[tensor.index()] = Slot::Owned(made);
         Ok(())
     }
