@@ -69,8 +69,13 @@ pub enum Error {
         memory: u64,
     },
     /// A value that is an index lies outside of its dimension.
-    #[error("{whose} is {value}, which is no index of a dimension of size {size}")]
+    #[error(
+        "{whose} is {value}, which is no index of a dimension of size {size}, in `{statement}`: \
+         confine it with `clamp` or `wrap`, or declare a larger size"
+    )]
     OutOfRange {
+        /// The statement, as text.
+        statement: String,
         /// The value.
         value: String,
         /// The element that it is of.

@@ -31,6 +31,11 @@ pub(crate) fn has_gathers(program: &Program, step: &Step) -> bool {
 /// # Errors
 /// The first value that lies outside.
 pub(crate) fn check(program: &Program, step: &Step, sizes: &[u64], slots: &[Slot<'_>]) -> Result<(), Error> {
+    let outside = |whose, value, size| {
+        let statement = program.statements.get(step.statement());
+        let statement = statement.map_or_else(String::new, |statement| program.statement_text(statement));
+        Error::OutOfRange { statement, whose, value, size }
+    };
     let mut checked: Vec<(TensorId, u64)> = Vec::new();
     for (access, source, var) in gathers(program, step) {
         let size = sizes[var.index()];
@@ -38,14 +43,14 @@ pub(crate) fn check(program: &Program, step: &Step, sizes: &[u64], slots: &[Slot
             Source::List(list) if room_for(list) > size => {
                 let value = list.iter().max().copied().unwrap_or_default();
                 let whose = "a list of the program".to_string();
-                return Err(Error::OutOfRange { value: value.to_string(), whose, size });
+                return Err(outside(whose, value.to_string(), size));
             }
             Source::List(_) => continue,
             Source::Border(border) => {
                 let (_, others) = access.vars.split_last().unwrap_or((&var, &[]));
                 if size == 0 && others.iter().all(|var| sizes[var.index()] > 0) {
                     let whose = format!("the coordinate of `{}`", border.rule.name());
-                    return Err(Error::OutOfRange { value: "0".to_string(), whose, size });
+                    return Err(outside(whose, "0".to_string(), size));
                 }
                 continue;
             }
@@ -56,9 +61,9 @@ pub(crate) fn check(program: &Program, step: &Step, sizes: &[u64], slots: &[Slot
             continue;
         }
         checked.push((of, size));
-        if let Some(outside) = tensor.outside_of(size)? {
+        if let Some(found) = tensor.outside_of(size)? {
             let name = &program.tensors[of].name;
-            let whose = match outside.place {
+            let whose = match found.place {
                 Some(place) if place.is_empty() => format!("`{name}`"),
                 Some(place) => {
                     let place: Vec<String> = place.iter().map(u64::to_string).collect();
@@ -66,7 +71,7 @@ pub(crate) fn check(program: &Program, step: &Step, sizes: &[u64], slots: &[Slot
                 }
                 None => format!("every element of `{name}` that is not stored"),
             };
-            return Err(Error::OutOfRange { value: outside.value.to_string(), whose, size });
+            return Err(outside(whose, found.value.to_string(), size));
         }
     }
     Ok(())

@@ -123,3 +123,15 @@ fn sizes_that_do_not_fit_end_in_4() {
     // The same matrix without a dense dimension.
     assert_eq!(folder.succeed("run 'y = A(i,j)' -i A:wide.mtx -f A:dcsr -o y:-"), "1.0\n");
 }
+
+#[test]
+fn messages_name_what_can_be_done() {
+    let folder = Folder::new();
+    folder.write("p.tns", "1 1\n2 7\n");
+    folder.fail("run 'y(i) = x(p(i))' -i x:p.tns -i p:p.tns", 3, "in `y(i) = x(p(i))`: confine it with `clamp`");
+    let names = "names end in .mtx, .mm, .tns, .npy, .npz, .h5 or .hdf5";
+    folder.fail("run 'y(i) = x(i)' -i x:p.tns -o y:y.foo", 3, names);
+    folder.fail("run 'P(i,j) = A(i,j)' -i A:a.mtx -f P:csr -o P:p.npy", 3, "`-f P:dense`");
+    folder.fail("run 's = 1; read A \"a.mtx\"; y(i) = A(i,j)' -f A:auto", 2, "at the beginning, before all statements");
+    folder.fail("run 'c = 1; c += 0.5 * x' -i x=3.0", 2, "begin with `1.0`");
+}

@@ -419,6 +419,48 @@ fn places_of_what_a_program_writes_are_checked_first() {
     assert!(output.err.contains("E1104") && !output.out.contains("B ="), "{output:?}");
 }
 
+/// A `read` behind a statement takes the type of its file, as one at the beginning does.
+#[test]
+fn late_reads_have_the_types_of_their_files() {
+    let folder = Folder::new();
+    let prints = |line: &str, expected: &str| {
+        let text = folder.succeed(line);
+        assert!(text.contains(expected), "{line}: {text}");
+    };
+    folder.write("c.mtx", "%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 4\n");
+    folder.succeed("convert c.mtx c.npy");
+    for file in ["c.mtx", "c.npy"] {
+        let sum = format!("read c \"{file}\"; t = sum(i,j, imag(c(i,j))); print t");
+        prints(&format!("run '{sum}'"), "\nt = 6\n");
+        prints(&format!("run 's = 1; {sum}'"), "\nt = 6\n");
+    }
+    // Sums of bytes are bytes.
+    let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(u16::try_from(header.len() + 1).unwrap().to_le_bytes());
+    bytes.extend(format!("{header}\n").bytes().chain([200, 100]));
+    std::fs::write(folder.path("u.npy"), bytes).unwrap();
+    prints("run 's = 1; read u \"u.npy\"; t = sum(i, u(i)); print t'", "\nt = 44\n");
+    prints("run 's = 1; read u \"u.npy\"; t = sum(i, u(i)); print t' -t u:f64", "\nt = 300\n");
+    // A type that a statement gives before stays, and what the program writes has the type of its tensor.
+    folder.fail("run 'c(i,j) = 1.5 * x(i,j); read c \"c.mtx\"; t(i,j) = c(i,j)' -i x:x.mtx", 2, "E0506");
+    folder.write("w.mtx", "%%MatrixMarket matrix array complex general\n4 1\n1 2\n3 4\n1 2\n3 4\n");
+    prints(
+        "run 'y(i,j) = x(i,j); write y \"w.mtx\"; read z \"./w.mtx\"; t = sum(i,j, z(i,j)); print t' -i x:x.mtx",
+        "\nt = 1111\n",
+    );
+}
+
+#[test]
+fn what_is_filled_alone_is_a_number() {
+    let folder = Folder::new();
+    let text = folder.succeed("run 'y(i) = A(i,j); fill n nnz(A); print n' -i A:a.mtx");
+    assert!(text.contains("\nn = 5\n"), "{text}");
+    let text = folder.succeed("run 'fill n 2; snapshot m, n; print m'");
+    assert!(text.contains("\nm = 2\n"), "{text}");
+    folder.fail("run 'random n ones; fill n 2; print n'", 2, "E0609");
+}
+
 #[test]
 fn lines_of_a_statement_are_no_flags() {
     let folder = Folder::new();

@@ -35,7 +35,8 @@ fn a_value_outside_has_its_place_and_a_code() {
         (vec![-1, 0], "`p(0)` is -1, which is no index of a dimension of size 2"),
     ] {
         let error = kernel.run_named(&[("x", &x), ("p", &indices(&values))]).unwrap_err();
-        assert_eq!((error.code(), error.to_string()), (Some("E1307"), told.to_string()));
+        let told = format!("{told}, in `y(i) = x(p(i))`: confine it with `clamp` or `wrap`, or declare a larger size");
+        assert_eq!((error.code(), error.to_string()), (Some("E1307"), told));
         assert!(matches!(error, Error::OutOfRange { .. }));
     }
 }

@@ -66,10 +66,12 @@ pub enum IoError {
         hint: Option<&'static str>,
     },
     /// Neither the name nor the content tells the format.
-    #[error("{}: the file's format is not known; names end in {}, each also with .gz or .zst", file.display(), super::KNOWN_EXTENSIONS)]
+    #[error("{}: the file's format is not known; names end in {names}, each also with .gz or .zst", file.display())]
     UnknownFormat {
         /// The file.
         file: PathBuf,
+        /// The ends of names that tell a format which is read, or one which is written.
+        names: &'static str,
     },
     /// The format is one that this build does not have.
     #[error("{}: {what} need a build with the feature `{feature}`", file.display())]

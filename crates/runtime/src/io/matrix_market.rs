@@ -43,7 +43,7 @@ use super::{Data, Dense, FieldKind, Integers, Metadata, PatternValues, ReadOptio
 use crate::coo::Coo;
 use crate::parallel;
 use crate::values::Element;
-use lacunar_formats::One;
+use lacunar_formats::{DType, One};
 
 /// The largest size of a dimension: arrays of other languages count with signed integers.
 pub(super) const LARGEST_SIZE: u64 = i64::MAX as u64;
@@ -79,6 +79,15 @@ pub(super) fn read(text: &mut Text, options: &ReadOptions) -> Result<(Data, Meta
         (FieldKind::Pattern, PatternValues::True) => read_body(text, &banner, &PatternField(true)),
         (FieldKind::Pattern, PatternValues::Places) => read_body(text, &banner, &PatternField(One)),
     }
+}
+
+/// The type of the values of a file whose text is at its start, as its banner says.
+pub(super) fn dtype(text: &mut Text) -> Result<DType, IoError> {
+    Ok(match read_banner(text)?.field {
+        FieldKind::Integer => DType::I64,
+        FieldKind::Complex => DType::C128,
+        FieldKind::Real | FieldKind::Pattern => DType::F64,
+    })
 }
 
 fn read_body<F: Field>(text: &mut Text, banner: &Banner, field: &F) -> Result<(Data, Metadata), IoError> {

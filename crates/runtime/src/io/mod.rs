@@ -56,8 +56,11 @@ use crate::tensor::Tensor;
 use crate::values::Values;
 use text::Text;
 
-/// The names that are known, for messages.
-const KNOWN_EXTENSIONS: &str = ".mtx, .mm, .tns, .npy, .npz, .el, .wel, .edges, .csv, .tsv, .txt, .rb, .hb, .h5, .hdf5, or a Harwell-Boeing type such as .rua";
+/// The names of files that are read, for messages.
+const READ_EXTENSIONS: &str = ".mtx, .mm, .tns, .npy, .npz, .el, .wel, .edges, .csv, .tsv, .txt, .rb, .hb, .h5, .hdf5, or a Harwell-Boeing type such as .rua";
+
+/// The names of files that are written.
+const WRITTEN_EXTENSIONS: &str = ".mtx, .mm, .tns, .npy, .npz, .h5 or .hdf5";
 
 /// The content of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -306,7 +309,39 @@ pub fn read_described(path: &Path, options: &ReadOptions) -> Result<(Data, Metad
         Some(FileFormat::Frostt) => read_numbers(path, text, options, frostt::read),
         Some(FileFormat::EdgeList) => read_numbers(path, text, options, edge_list::read),
         Some(FileFormat::HarwellBoeing) => harwell_boeing::read(&mut text, options),
-        None => Err(IoError::UnknownFormat { file: path.to_path_buf() }),
+        None => Err(IoError::UnknownFormat { file: path.to_path_buf(), names: READ_EXTENSIONS }),
+    }
+}
+
+/// The type of the values that [`read`] gives, where nothing is asked for: of matrix files and arrays of NumPy by their heads alone,
+/// of lists of entries by their names.
+///
+/// ```
+/// use lacunar_formats::DType;
+/// use lacunar_runtime::io;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("a.mtx");
+/// std::fs::write(&path, "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 1 4 0\n")?;
+/// assert_eq!(io::dtype(&path)?, DType::C128);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The file cannot be read.
+pub fn dtype(path: &Path) -> Result<DType, IoError> {
+    let named = if binsparse::split_group(path).is_some() { Some(FileFormat::Binsparse) } else { split_name(path).0 };
+    match named {
+        Some(FileFormat::Npy) => numpy::dtype(path),
+        Some(FileFormat::MatrixMarket) => matrix_market::dtype(&mut Text::open(path, false)?),
+        Some(FileFormat::Frostt | FileFormat::EdgeList) => Ok(DType::F64),
+        _ => {
+            let data = read(path, &ReadOptions { progress: false, ..ReadOptions::default() })?;
+            Ok(match data {
+                Data::Coordinate(coo) => coo.values.dtype(),
+                Data::Dense(dense) => dense.values.dtype(),
+            })
+        }
     }
 }
 

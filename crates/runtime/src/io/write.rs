@@ -104,7 +104,7 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
             return numpy::write(path, data, (format, compression), options.progress);
         }
         Some(FileFormat::Binsparse) => return binsparse::write(path, data, compression, options),
-        None => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
+        None => return Err(IoError::UnknownFormat { file: path.to_path_buf(), names: super::WRITTEN_EXTENSIONS }),
     }
     .map_err(unwritable)?;
     let pieces = table.entries.div_ceil(PIECE_ENTRIES).max(1);
@@ -138,7 +138,7 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
 pub fn check_output(path: &Path, order: Option<usize>) -> Result<(), IoError> {
     let unwritable = |reason: String| IoError::Unwritable { file: path.to_path_buf(), reason };
     match (split_name(path).0, order) {
-        (None, _) => return Err(IoError::UnknownFormat { file: path.to_path_buf() }),
+        (None, _) => return Err(IoError::UnknownFormat { file: path.to_path_buf(), names: super::WRITTEN_EXTENSIONS }),
         (Some(FileFormat::HarwellBoeing | FileFormat::EdgeList), _) => return Err(unwritable(only_read())),
         (Some(FileFormat::Binsparse), _) => binsparse::check_output(path)?,
         (Some(FileFormat::MatrixMarket), Some(order)) if order > 2 => return Err(unwritable(matrices_only(order))),

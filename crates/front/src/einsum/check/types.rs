@@ -7,6 +7,8 @@
 //! A type for storage only ([`DType::is_storage`]) mixes by its own rules, but another type computes its values: `A(i) * x(i)` of
 //! two `f16` is `f32(A(i)) * f32(x(i))` and makes an `f16` of an open result. The value is rounded once, in the assignment.
 
+use std::collections::BTreeMap;
+
 use lacunar_base::Span;
 use lacunar_formats::{DType, Kind, Scalar};
 use lacunar_notation::index::values_name;
@@ -60,6 +62,8 @@ pub(super) struct Typer<'a> {
     names: &'a Names,
     /// The type of each tensor; `None` of a result until its first assignment, and if that is wrong.
     dtypes: Vec<Option<DType>>,
+    /// The integers whose assignment decided the type of a tensor, and their places.
+    begins: BTreeMap<TensorId, (i128, Span)>,
     errors: &'a mut Vec<Error>,
 }
 
@@ -85,7 +89,7 @@ impl<'a> Typer<'a> {
             let open = entry.is_open() && !declarations.dtypes.contains_key(name);
             (!open).then(|| of_entry(declarations, name, entry))
         });
-        Typer { names, dtypes: dtypes.collect(), errors }
+        Typer { names, dtypes: dtypes.collect(), begins: BTreeMap::new(), errors }
     }
 
     /// The type of a tensor, once it is decided.
@@ -129,6 +133,9 @@ impl<'a> Typer<'a> {
         }
         let Some(to) = self.dtypes[target.index()] else {
             let dtype = self.alone(&value);
+            if let Value::Weak(Weak::Int(number), span) = value {
+                self.begins.insert(target, (number, span));
+            }
             let expr = self.settle(value, dtype)?;
             self.dtypes[target.index()] = Some(dtype);
             return Some(convert(expr, dtype));
@@ -151,7 +158,8 @@ impl<'a> Typer<'a> {
         let (name, span) = (statement.name.text.clone(), statement.rhs.span);
         let is_whole = to.is_integer();
         let divides = is_whole && matches!(&value, Value::Typed(expr, _) if divides_integers(expr));
-        self.errors.push(TypeMistake::Assignable { name, span, from, to, divides }.into());
+        let begins = self.begins.get(&target).copied();
+        self.errors.push(TypeMistake::Assignable { name, span, from, to, divides, begins }.into());
         None
     }
 

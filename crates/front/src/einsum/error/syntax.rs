@@ -17,6 +17,13 @@ pub(crate) enum SyntaxMistake {
         expected: &'static str,
         found: String,
     },
+    /// In an action that begins with a word.
+    Action {
+        span: Span,
+        expected: &'static str,
+        found: String,
+        form: &'static str,
+    },
     Unclosed {
         open: Span,
         span: Span,
@@ -76,6 +83,11 @@ impl SyntaxMistake {
                 Diagnostic::error("E0102", format!("expected {expected}, found {found}"))
                     .label(span, format!("expected {expected}"))
                     .hint("a statement looks like `y(i) = A(i,j) * x(j) + b(i)`")
+            }
+            SyntaxMistake::Action { span, expected, found, form } => {
+                Diagnostic::error("E0102", format!("expected {expected}, found {found}"))
+                    .label(span, format!("expected {expected}"))
+                    .hint(format!("this action looks like `{form}`"))
             }
             SyntaxMistake::Unclosed { open, span, closing, found } => {
                 Diagnostic::error("E0103", format!("expected `{closing}`, found {found}"))

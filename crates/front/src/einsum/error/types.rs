@@ -15,6 +15,8 @@ pub(crate) enum TypeMistake {
         to: DType,
         /// It is a quotient of integers.
         divides: bool,
+        /// The integer whose assignment decided the type of the tensor, and its place.
+        begins: Option<(i128, Span)>,
     },
     NotDefined {
         span: Span,
@@ -55,7 +57,18 @@ pub(crate) enum TypeMistake {
 impl TypeMistake {
     pub(super) fn into_diagnostic(self) -> Diagnostic {
         match self {
-            TypeMistake::Assignable { name, span, from, to, divides } => {
+            TypeMistake::Assignable { name, span, from, to, begins: Some((value, first)), .. } if from.is_float() => {
+                let message = format!("a value of type {from} cannot be assigned to `{name}` of type {to}");
+                let begin = format!("`{name}` is {to} because it begins with `{value}`: begin with `{value}.0`");
+                Diagnostic::error("E0501", message)
+                    .label(span, format!("of type {from}"))
+                    .secondary(first, format!("`{name}` becomes {to} here"))
+                    .hints(
+                        format!("{begin}, or declare that `{name}` is of type {from}"),
+                        format!("{begin}, or declare `-t {name}:{from}`"),
+                    )
+            }
+            TypeMistake::Assignable { name, span, from, to, divides, .. } => {
                 let other = if divides {
                     format!("`/` of integers gives a real number: write `idiv(a, b)` for a whole one, or `{to}(...)`")
                 } else if from.is_complex() {

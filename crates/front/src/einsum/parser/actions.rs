@@ -18,10 +18,22 @@ use crate::einsum::ast::{Callee, Expr, ExprKind, MAX_HEIGHT, Name, Statement};
 use crate::einsum::error::{ActionMistake, Error, SyntaxMistake};
 use crate::einsum::lexer::{Token, TokenKind};
 
-/// The words that begin actions.
-const WORDS: &[&str] = &[
-    "for", "while", "if", "swap", "snapshot", "print", "read", "write", "fill", "random", "insert", "remove", "clock",
-    "elapsed",
+/// The words that begin actions, each with an example of its action.
+const WORDS: &[(&str, &str)] = &[
+    ("for", "for k in 0 .. 20 { .. }"),
+    ("while", "while r > 1e-8 { .. }"),
+    ("if", "if r > 1e-8 { .. }"),
+    ("swap", "swap x, y"),
+    ("snapshot", "snapshot before, x"),
+    ("print", "print y"),
+    ("read", "read A \"A.mtx\""),
+    ("write", "write y \"y.tns\""),
+    ("fill", "fill x 0"),
+    ("random", "random A sparse(0.01) seed 7"),
+    ("insert", "insert A \"edges.tns\""),
+    ("remove", "remove A \"edges.tns\""),
+    ("clock", "clock start"),
+    ("elapsed", "elapsed start"),
 ];
 
 impl Parser<'_> {
@@ -48,7 +60,7 @@ impl Parser<'_> {
     }
 
     fn action(&mut self, statements: &mut Vec<Statement>) -> Result<Action, Error> {
-        let Some((word, start)) = self.begins_action() else {
+        let Some((word, form, start)) = self.begins_action() else {
             let statement = if concrete::begins(self) { concrete::statement(self)? } else { self.statement()? };
             let span = statement.span;
             statements.push(statement);
@@ -59,18 +71,18 @@ impl Parser<'_> {
             "for" => self.counted(start, statements),
             "while" | "if" => self.conditional(start, word == "if", statements),
             _ => {
-                let action = self.simple(word, start)?;
+                let action = self.simple(word, start).map_err(|error| in_form(error, form))?;
                 self.ends()?;
                 Ok(action)
             }
         }
     }
 
-    /// The word that begins an action, if one is next.
-    fn begins_action(&mut self) -> Option<(&'static str, Span)> {
+    /// The word that begins an action, if one is next, with its example.
+    fn begins_action(&mut self) -> Option<(&'static str, &'static str, Span)> {
         let Token { kind: TokenKind::Word, span } = self.peek() else { return None };
-        let word = WORDS.iter().copied().find(|word| *word == self.text(span))?;
-        (!self.is_assigned(self.at + 1)).then_some((word, span))
+        let (word, form) = WORDS.iter().copied().find(|(word, _)| *word == self.text(span))?;
+        (!self.is_assigned(self.at + 1)).then_some((word, form, span))
     }
 
     /// True if the tokens from `at` on, which follow a name, assign to it.
@@ -225,7 +237,7 @@ impl Parser<'_> {
         }
         self.advance();
         match self.begins_action() {
-            Some(("if", start)) => {
+            Some(("if", _, start)) => {
                 self.advance();
                 self.nested(start, |parser| Ok(Some(vec![parser.conditional(start, true, statements)?])))
             }
@@ -341,6 +353,16 @@ impl Parser<'_> {
             self.advance();
         }
         found
+    }
+}
+
+/// A mistake in an action, with an example of it.
+fn in_form(error: Error, form: &'static str) -> Error {
+    match error {
+        Error::Syntax(SyntaxMistake::Expected { span, expected, found }) => {
+            SyntaxMistake::Action { span, expected, found, form }.into()
+        }
+        other => other,
     }
 }
 

@@ -32,6 +32,22 @@ pub(in crate::io) fn read_file(path: &Path, options: &ReadOptions) -> Result<(Da
     Ok((Data::Dense(dense), metadata))
 }
 
+/// The element type of a file of one array, as its header says.
+pub(in crate::io) fn dtype(path: &Path) -> Result<DType, IoError> {
+    let place = Place::new(path, "array");
+    let mut source = Source::open(path, false)?;
+    number(&header::read(&mut source.bytes, &place)?, &place).map(|(dtype, _)| dtype)
+}
+
+/// The type of an array of numbers, and whether the first byte is the highest.
+fn number(header: &Header, place: &Place) -> Result<(DType, bool), IoError> {
+    match header.item {
+        Item::Number { dtype, big_endian } => Ok((dtype, big_endian)),
+        Item::Bytes(_) => Err(place.invalid("a type of numbers, such as '<f8'", "byte strings")),
+        Item::Text { .. } => Err(place.invalid("a type of numbers, such as '<f8'", "texts")),
+    }
+}
+
 /// The metadata of a file of one array.
 pub(super) fn of(dense: &Dense, format: FileFormat, compression: Compression) -> Metadata {
     metadata(format, compression, dense.values.dtype(), dense.values.len() as u64)
@@ -40,10 +56,7 @@ pub(super) fn of(dense: &Dense, format: FileFormat, compression: Compression) ->
 /// Reads an array of numbers; in the result the last dimension varies fastest.
 pub(super) fn read(source: &mut dyn Read, place: &Place) -> Result<Dense, IoError> {
     let header = header::read(source, place)?;
-    let Item::Number { dtype, big_endian } = header.item else {
-        let found = if matches!(header.item, Item::Bytes(_)) { "byte strings" } else { "texts" };
-        return Err(place.invalid("a type of numbers, such as '<f8'", found));
-    };
+    let (dtype, big_endian) = number(&header, place)?;
     let values = numbers(source, place, &header, dtype, big_endian)?;
     let values = if header.fortran_order { last_fastest(values, &header.shape, place)? } else { values };
     Ok(Dense { dims: header.shape, values })

@@ -13,7 +13,7 @@ mod sparse;
 mod write;
 
 pub(super) use archive::read_archive;
-pub(super) use array::read_file;
+pub(super) use array::{dtype, read_file};
 pub(super) use write::{no_list, write};
 
 use lacunar_formats::DType;

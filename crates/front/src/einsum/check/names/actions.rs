@@ -159,7 +159,8 @@ impl<'a> Resolver<'a> {
 
     /// Asks that the tensors which actions name are in statements, which tell their orders; notes those that are swapped.
     pub(super) fn known_by_actions(&mut self, actions: &'a [Action]) {
-        let mut named: Vec<(&str, Span)> = std::mem::take(&mut self.counted);
+        let counted: Vec<(&str, Span)> = std::mem::take(&mut self.counted);
+        let mut named = counted.clone();
         let (mut swaps, mut snapshots) = (Vec::new(), Vec::new());
         Action::visit(actions, &mut |action| match &action.kind {
             ActionKind::Swap(a, b) => {
@@ -178,7 +179,11 @@ impl<'a> Resolver<'a> {
             | ActionKind::Random { tensor: name, .. } => named.push((&name.text, name.span)),
             _ => {}
         });
-        self.ordered_by_declarations(&named, &[swaps.as_slice(), snapshots.as_slice()].concat());
+        let alike = [swaps.as_slice(), snapshots.as_slice()].concat();
+        self.ordered_by_declarations(&named, &alike);
+        if self.numbers_filled(actions, &counted) {
+            self.ordered_by_declarations(&named, &alike);
+        }
         for (name, span) in named {
             if !self.names.tensors.contains_key(name) {
                 let tensors = self.names.tensors.keys().map(String::as_str);
@@ -217,6 +222,28 @@ impl<'a> Resolver<'a> {
 }
 
 impl Resolver<'_> {
+    /// Adds what is filled and has no dimensions by anything else in the program: a number, as in `fill n nnz(A)`. A tensor of which
+    /// entries are counted, read, made up or changed is none. Returns true if there is one.
+    fn numbers_filled(&mut self, actions: &[Action], counted: &[(&str, Span)]) -> bool {
+        let (mut filled, mut others) = (Vec::new(), Vec::new());
+        Action::visit(actions, &mut |action| match &action.kind {
+            ActionKind::Fill(name, _) => filled.push(name),
+            ActionKind::Read(name, _)
+            | ActionKind::Change { tensor: name, .. }
+            | ActionKind::Random { tensor: name, .. } => others.push(name.text.as_str()),
+            _ => {}
+        });
+        filled.retain(|name| {
+            let is_other = others.contains(&name.text.as_str()) || counted.iter().any(|(other, _)| *other == name.text);
+            !is_other && !self.names.tensors.contains_key(&name.text)
+        });
+        for name in &filled {
+            let entry = Entry::new(0, name.span, Role::Input);
+            self.names.tensors.entry(name.text.clone()).or_insert(entry);
+        }
+        !filled.is_empty()
+    }
+
     /// Adds the tensors that no statement has and of which declarations tell the number of dimensions, or another that they become.
     fn ordered_by_declarations(&mut self, named: &[(&str, Span)], alike: &[(&Name, &Name, Span)]) {
         let Declarations { dims, sizes, formats, .. } = self.declarations;
