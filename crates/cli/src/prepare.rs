@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
 use lacunar::{Category, DType, Options};
-use lacunar_front::einsum::{Action, ActionKind, Ast};
+use lacunar_front::einsum::{Action, ActionKind, Ast, index_tensors};
 use lacunar_front::{Declarations, Language, check, stur};
 
 use crate::args::ProgramArgs;
@@ -67,7 +67,10 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
     leave_open(&request, values, &ast, &mut declarations);
     // Of rules, nothing can be checked before all sizes are known.
     let indices = match program.language {
-        Language::Statements => check_early(program, &declarations)?,
+        Language::Statements => {
+            check_early(program, &declarations)?;
+            index_tensors(&program.text, &declarations)
+        }
         _ => BTreeSet::new(),
     };
     check_outputs(&request, args, &ast)?;
@@ -133,21 +136,15 @@ fn leave_open(request: &Request, values: Values, ast: &Ast, declarations: &mut D
 }
 
 /// Tells mistakes of names, formats and statements before files are read. Types, sizes, what follows from them and the tensors that no statement has
-/// wait for the files'. Returns the tensors whose values are indices.
-fn check_early(program: &Program, declarations: &Declarations) -> Result<BTreeSet<String>, Failure> {
-    let mut mistakes = match check(&program.text, declarations) {
-        Ok(checked) => {
-            let read = checked.tensors.iter().filter_map(|(_, tensor)| tensor.gathered());
-            return Ok(read.map(|tensor| checked.tensors[tensor].name.clone()).collect());
-        }
-        Err(mistakes) => mistakes,
-    };
+/// wait for the files'.
+fn check_early(program: &Program, declarations: &Declarations) -> Result<(), Failure> {
+    let Err(mut mistakes) = check(&program.text, declarations) else { return Ok(()) };
     mistakes.retain(|mistake| {
         let of_files = ["E0214", "E0301", "E0302", "E0609", "E0610", "E0612", "E0620"];
         let waits = of_files.contains(&mistake.code) || mistake.code.starts_with("E05");
         !waits || mistake.category != Category::User
     });
-    if mistakes.is_empty() { Ok(BTreeSet::new()) } else { Err(program.mistakes(mistakes)) }
+    if mistakes.is_empty() { Ok(()) } else { Err(program.mistakes(mistakes)) }
 }
 
 /// Declares the facts that an input tells of itself.

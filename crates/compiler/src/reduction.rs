@@ -65,8 +65,11 @@ fn goes_inside(expr: &Expr, var: VarId) -> bool {
     }
 }
 
-/// True if the sum over a variable that an expression uses leaves out operands of `+` or `-` where it goes.
+/// True if the sum over a variable that an expression uses leaves out operands of `+` or `-` where it goes, or is what is pruned.
 fn leaves_terms(expr: &Expr, var: VarId) -> bool {
+    if matches!(expr.kind, ExprKind::Unary(UnaryFn::Prune, _)) {
+        return true;
+    }
     let is_sum = matches!(expr.kind, ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, ..));
     let operands = expr.children();
     goes_inside(expr, var)

@@ -9,9 +9,7 @@ use lacunar_formats::{DType, Format, diagonals};
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::stored::StoredSize;
-use lacunar_notation::{
-    Access, AssignOp, Assignment, IndexVar, Indicator, Program, Role, Tensor as Declared, TensorId, VarId,
-};
+use lacunar_notation::{Access, AssignOp, IndexVar, Indicator, Program, Role, Tensor as Declared, TensorId, VarId};
 use lacunar_runtime::{StorageError, Tensor};
 
 use crate::compile::Step;
@@ -167,15 +165,18 @@ fn infer(program: &Program, step: &Step, sizes: &mut [Option<u64>]) -> Result<()
         let (place, size) = indicator.inferred(&of(sizes, access))?;
         (place + 1 < access.vars.len()).then_some((access.vars[place], size))
     };
-    // The room for what other statements assign follows from the sizes of their variables.
-    let all = program.statements.iter().flat_map(|statement| statement.rhs.accesses());
-    let elsewhere: Vec<(&Indicator, &Access)> = all
-        .filter_map(|access| Some((program.tensors[access.tensor].indicator.as_deref()?, access)))
-        .filter(|(_, access)| !access.vars.iter().any(|var| statement_uses(statement, *var)))
-        .collect();
+    // What operands tell comes first, those of all statements: a variable has one size in the program, and a result has room for all that it
+    // is assigned.
+    let of_operands = program.statements.iter().flat_map(|other| {
+        let accesses = other.rhs.accesses().into_iter();
+        accesses.filter(|access| access.vars.last().is_none_or(|last| !other.lhs.vars.contains(last)))
+    });
+    let elsewhere: Vec<(&Indicator, &Access)> =
+        of_operands.filter_map(|access| Some((program.tensors[access.tensor].indicator.as_deref()?, access))).collect();
     while let Some((var, size)) = elsewhere.iter().find_map(|tied| part(sizes, tied)) {
         let others = elsewhere.iter().filter_map(|other| part(sizes, other)).filter(|(other, _)| *other == var);
         sizes[var.index()] = Some(others.map(|(_, size)| size).fold(size, u64::max));
+        share_with_renamed(step.kernel(), sizes);
     }
     let inferred = |sizes: &[Option<u64>]| {
         tied.iter().find_map(|(indicator, access)| {
@@ -199,11 +200,6 @@ fn infer(program: &Program, step: &Step, sizes: &mut [Option<u64>]) -> Result<()
         true => Ok(()),
         false => Err(Error::Storage(StorageError::overflow("an index of a tensor"))),
     }
-}
-
-/// True if a statement has a variable on either side.
-fn statement_uses(statement: &Assignment, var: VarId) -> bool {
-    statement.lhs.vars.contains(&var) || statement.rhs.accesses().iter().any(|access| access.vars.contains(&var))
 }
 
 /// The room that all indices of a dimension of a result come to, as far as the sizes of their variables are known.

@@ -305,7 +305,9 @@ fn has_term_without(term: &Term, var: VarId) -> bool {
     let has = |part: &Term| has_term_without(part, var);
     match &term.node {
         Node::Binary(BinaryFn::Add | BinaryFn::Sub, a, b) => has(a) || has(b),
-        Node::Unary(UnaryFn::Neg | UnaryFn::Prune, a) | Node::Cast(a) => has(a),
+        // What is pruned is the whole sum.
+        Node::Unary(UnaryFn::Prune, _) => true,
+        Node::Unary(UnaryFn::Neg, a) | Node::Cast(a) => has(a),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(b, var) => has(a),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(a, var) => has(b),
         Node::Binary(BinaryFn::Div, a, b) if !uses(b, var) => has(a),

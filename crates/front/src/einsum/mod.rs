@@ -43,7 +43,7 @@ pub(crate) use ast::MAX_HEIGHT;
 pub use ast::{Ast, BinaryOp, Bodies, Callee, Declared, Expr, ExprKind, Name, Number, Statement};
 pub use brackets::Bracket;
 pub(crate) use check::{Meaning, Typing, check_tree, expression, meaning, tells};
-pub use check::{carried, check, tensors};
+pub use check::{carried, check, index_tensors, tensors};
 pub use declarations::{Declarations, Language};
 pub(crate) use error::{Error, SyntaxMistake};
 pub(crate) use lexer::TokenKind;

@@ -11,11 +11,12 @@ use lacunar_base::Span;
 use lacunar_formats::{DType, Format, FormatError, Packing, Scalar};
 use lacunar_notation::operator::Bodies;
 use lacunar_notation::{
-    Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, TensorId, VarId,
+    Access, Assignment, BinaryFn, Expr, ExprKind, Literal, Operator, Program, Role, Tensor, TensorId, VarId,
 };
 
 use super::super::declarations::Declarations;
 use super::super::error::{Error, FormatMistake};
+use super::exchanged;
 use super::names::Names;
 
 /// Sets the format of every tensor.
@@ -46,6 +47,20 @@ pub(super) fn choose(program: &mut Program, names: &Names, declarations: &Declar
     }
     // The open results are taken as sparse; each that turns out dense can make others dense.
     while settle_dense(program, &mut open) {}
+    // What takes the value of a result is stored as that, if nothing else tells.
+    let is_declared = |tensor: &Tensor| declarations.formats.contains_key(&tensor.name);
+    for id in program.tensors.handles() {
+        if program.tensors[id].role != Role::Result || is_declared(&program.tensors[id]) {
+            continue;
+        }
+        let format = program.tensors[id].format.clone();
+        for other in exchanged(names, id) {
+            let taker = &mut program.tensors[other];
+            if taker.role == Role::Input && !is_declared(taker) && taker.order() == format.order() {
+                taker.format = format.clone();
+            }
+        }
+    }
     for (_, tensor) in program.tensors.iter() {
         let is_stored = !tensor.role.is_computed();
         if is_stored && tensor.dtype == DType::Pattern && !tensor.format.tells_entries() {

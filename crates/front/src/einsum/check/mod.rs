@@ -22,6 +22,8 @@ mod structures;
 mod types;
 mod values;
 
+use std::collections::BTreeSet;
+
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Format};
 use lacunar_notation::{Access, Assignment, Expr, IndexVar, Program, Role, Tensor, TensorId};
@@ -149,6 +151,22 @@ pub fn carried(source: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
     let names = names::resolve(&ast, indicators, &Declarations::new()).map_err(diagnostics)?;
     let carried = names.tensors.into_iter().filter(|(_, entry)| entry.role == Role::Result && entry.is_given);
     Ok(carried.map(|(name, _)| name).collect())
+}
+
+/// The tensors of a program whose values are indices of others, as far as its text tells without types and sizes.
+///
+/// ```
+/// use lacunar_front::{Declarations, einsum::index_tensors};
+/// let found = index_tensors("y(i) += x(p(i))", &Declarations::new());
+/// assert!(found.contains("p") && !found.contains("x"));
+/// ```
+pub fn index_tensors(source: &str, declarations: &Declarations) -> BTreeSet<String> {
+    let (ast, _) = parse_with(source, &declarations.operators, false);
+    let Ok(Expanded { ast, indicators, .. }) = indices::expand(ast, declarations, false) else {
+        return BTreeSet::new();
+    };
+    let Ok(names) = names::resolve(&ast, indicators, declarations) else { return BTreeSet::new() };
+    names.tensors.into_iter().filter(|(_, entry)| entry.is_index).map(|(name, _)| name).collect()
 }
 
 /// Checks an expression of which all tensors and variables are those of a checked program.
