@@ -117,7 +117,7 @@ impl Program {
     }
 }
 
-/// How many parentheses and brackets are open behind a line, of those that were open before: a statement goes on inside of them.
+/// Counts the parentheses and brackets that are open behind a line, given how many are open before it. A statement goes on inside them.
 fn still_open(before: usize, line: &str) -> usize {
     let mut is_text = false;
     let outside = line.chars().filter(|&sign| {

@@ -312,7 +312,7 @@ fn types_follow_from_what_tensors_are_for() {
     // A snapshot has the type of its tensor.
     prints("run 'a = 3; snapshot b, a; print b'", "\nb = 3\n");
     prints("run 'y(i) = z(i) > 3; snapshot b, y; print b' -i z:z.tns", "\nb = [false, true]\n");
-    // What is counted alone has the dimensions of its file.
+    // A tensor that only `nnz` names has the dimensions of its file.
     prints("run 'n = 1; if nnz(z) > 1 { n += 1 }; print n' -i z:z.tns -f z:sv", "\nn = 2\n");
 }
 
@@ -403,7 +403,7 @@ fn files_are_read_alike_everywhere_in_a_program() {
     folder.fail("run 'insert q \"u.tns\" 0 .. 1; y(i) = q(i)' -t q:u8 -d q:4", 2, "E0506");
     folder.write("c.mtx", "%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 4\n");
     folder.fail("run 's = 1; read q \"c.mtx\"; y(i,j) = q(i,j)' -t q:f64", 2, "E0506");
-    // What the program has written is read, not what was there when it began.
+    // A read gives what the program has written, not what was there when it began.
     folder.write("t.tns", "1 10\n2 20\n");
     let again = "read A \"t.tns\"; B(i) = A(i) * 2; write B \"t.tns\"; read A \"./t.tns\"; y(i) = A(i); print y";
     prints(&format!("run '{again}'"), "\ny = [20, 40]\n");

@@ -47,7 +47,7 @@ fn in_statement(stmt: &mut Stmt, sources: &IndexMap<String, String>) {
     }
 }
 
-/// Makes an assignment of a result before the statement and another value, combined, one that combines.
+/// Turns `R = f(R_old, value)` into `R f= value`.
 fn combine(statement: &mut Statement, sources: &IndexMap<String, String>) {
     let is_before = |expr: &Expr| {
         let expr = unconverted(expr);

@@ -35,7 +35,7 @@ struct Root {
     base: ExprId,
     /// The position of its first element.
     slot: ExprId,
-    /// How many words it has besides those of coordinates.
+    /// The number of words besides those of coordinates.
     others: ExprId,
     /// How many elements its block has, if it has one of which it says that.
     count: Option<ExprId>,
@@ -106,7 +106,7 @@ impl Nodes {
         }
     }
 
-    /// What the root node of a parent position tells. There is no node 0: the first words stand for its own.
+    /// The facts that the root node of a parent position tells. There is no node 0: the first words stand for its own.
     fn root(&self, b: &mut Builder, parent: ExprId) -> Root {
         let root = b.load_index("ahead", self.root, parent);
         let (types, align) = (self.types(), i64::from(self.visit.schema.align()));

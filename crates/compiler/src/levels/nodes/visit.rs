@@ -68,7 +68,7 @@ pub(super) struct Visit {
     pub has_arrays: bool,
     /// Some elements of blocks may be unused.
     pub has_unused: bool,
-    /// How many elements blocks have room for, each number once: none of arrays without a bound.
+    /// The numbers of elements that blocks have room for, each once. An array without a bound gives none.
     pub bounds: Vec<Option<u32>>,
     /// Some blocks have words for more elements than positions.
     pub has_padding: bool,
@@ -191,7 +191,7 @@ impl Visit {
         }
     }
 
-    /// How many items a field has room for in every node; none of arrays without a bound.
+    /// The number of items that a field has room for in every node; none if its array has no bound.
     pub fn bound(&self, node: usize, field: usize) -> Option<u32> {
         match self.field(node, field).array() {
             None => Some(1),
