@@ -183,7 +183,7 @@ impl Generator<'_> {
             _ => None,
         };
         let vars = rng.usize(1..=5);
-        let filled = rng.one_in(4);
+        let filled = rng.one_in(if matches!(habit, Habit::Places) { 2 } else { 4 });
         let sketch = Sketch {
             seed,
             sizes,
@@ -206,7 +206,7 @@ impl Generator<'_> {
             self.statement();
         }
         if let [only] = self.sketch.statements.as_slice()
-            && self.rng.percent(6)
+            && self.rng.percent(self.habit.indexed().0)
         {
             let result = only.result;
             self.index(result);
@@ -375,7 +375,7 @@ impl Generator<'_> {
         };
         // Behind a map, stored zeros cannot be told from padding.
         let zeros = self.rng.percent(30) && format.map().is_none();
-        let fill = if self.filled && self.rng.percent(40) { Some(self.fill(dtype)) } else { None };
+        let fill = if self.filled && self.rng.percent(self.habit.filled()) { Some(self.fill(dtype)) } else { None };
         let indices = Vec::new();
         let operand =
             Operand { name, format, dtype, fill, dims, density, zeros, given, indices, below: None, structure: None };
@@ -615,7 +615,7 @@ impl Generator<'_> {
         let name = format!("T{}", self.sketch.tensors.len());
         let dtype = self.dtype();
         let tensor = self.tensor(name, &vars, Some(dtype), true, true);
-        if self.rng.percent(8) {
+        if self.rng.percent(self.habit.indexed().1) {
             self.index(tensor);
         }
         Tree::Access(tensor, vars)

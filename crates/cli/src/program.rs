@@ -204,12 +204,10 @@ fn counted<'a>(expr: &'a Expr, found: &mut Vec<&'a str>) {
     match &expr.kind {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) | ExprKind::List { .. } => {
         }
-        ExprKind::Apply { name, args, callee: Callee::Named } if is_count(&name.text, args) => {
-            if let ExprKind::Name(tensor) = &args[0].kind {
-                found.push(tensor);
-            }
-        }
-        ExprKind::Apply { args, .. } => args.iter().for_each(|arg| counted(arg, found)),
+        ExprKind::Apply { args, .. } => match expr.counted() {
+            Some((tensor, _)) => found.push(tensor),
+            None => args.iter().for_each(|arg| counted(arg, found)),
+        },
         ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => counted(operand, found),
         ExprKind::Binary(_, left, right) => {
             counted(left, found);
@@ -252,7 +250,7 @@ fn find(expr: &Expr, tensor: &str) -> Option<Vec<Option<String>>> {
         ExprKind::Apply { name, args, .. } if name.text == tensor => Some(names(args)),
         // The size of a dimension and the number of entries name the tensor alone.
         ExprKind::Apply { name, args, callee: Callee::Named } if is_size(&name.text, args) => None,
-        ExprKind::Apply { name, args, callee: Callee::Named } if is_count(&name.text, args) => None,
+        ExprKind::Apply { .. } if expr.counted().is_some() => None,
         ExprKind::Apply { args, .. } => args.iter().find_map(|arg| find(arg, tensor)),
         ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => find(operand, tensor),
         ExprKind::Binary(_, left, right) => find(left, tensor).or_else(|| find(right, tensor)),
@@ -265,17 +263,8 @@ fn is_size(name: &str, args: &[Expr]) -> bool {
         && matches!((&tensor.kind, &dimension.kind), (ExprKind::Name(_), ExprKind::Number(_))))
 }
 
-/// True of `nnz(A)`.
-fn is_count(name: &str, args: &[Expr]) -> bool {
-    matches!(args, [tensor] if name == "nnz" && matches!(tensor.kind, ExprKind::Name(_)))
-}
-
 fn names(indices: &[Expr]) -> Vec<Option<String>> {
-    let name = |index: &Expr| match &index.kind {
-        ExprKind::Name(name) => Some(name.clone()),
-        _ => None,
-    };
-    indices.iter().map(name).collect()
+    indices.iter().map(|index| index.variable().map(str::to_string)).collect()
 }
 
 #[cfg(test)]

@@ -288,7 +288,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             // A statement with commands of its own is computed by itself: those of the copy are not for it.
             plan.schedule = Schedule::default();
         }
-        plan.warnings.extend(warnings::of_statement(&program, statement, &plan.statement, is_declared));
+        plan.warnings.extend(warnings::of_statement(&program, number, &plan.statement, is_declared));
         print_plan(&mut trace, &program, number, &plan);
         let needs_values = tells[number] || is_told_by_values(&program, &plan, number);
         let phases = phases_of(&plan, options.phase, needs_values);

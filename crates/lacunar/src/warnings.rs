@@ -3,20 +3,54 @@
 //! ```text
 //! y(i) = P(i,j)            P is a pattern: y(i) says whether the row has an entry, not how many
 //! C(k + 10, j) = A(k,j)    C has 5 rows: nothing is assigned
+//! y(0) = 1; y(1) = 2       y(0) is 0 again
 //! ```
 
 use lacunar_formats::DType;
-use lacunar_notation::{Access, Assignment, BinaryFn, Equation, Expr, ExprKind, Monoid, Program, UnaryFn};
+use lacunar_notation::{
+    Access, Action, AssignOp, Assignment, BinaryFn, Equation, Expr, ExprKind, Monoid, Program, TensorId, UnaryFn,
+};
 
-/// The warnings about a statement, which is also given in reduction notation. The type of its result may be declared.
-pub(crate) fn of_statement(
-    program: &Program,
-    statement: &Assignment,
-    explicit: &Assignment,
-    is_declared: bool,
-) -> Vec<String> {
+/// The warnings about a statement of a program by its number, which is also given in reduction notation. The type of its result may be
+/// declared.
+pub(crate) fn of_statement(program: &Program, number: usize, explicit: &Assignment, is_declared: bool) -> Vec<String> {
     let counted = if is_declared { None } else { of_patterns(program, explicit) };
-    outside(program, statement).into_iter().chain(counted).collect()
+    let statement = &program.statements[number];
+    let outside = outside(program, statement);
+    outside.into_iter().chain(lost(program, number)).chain(counted).collect()
+}
+
+/// A statement that assigns a part of a tensor whose elements have just been assigned, and not been read since: all others become
+/// what they are where nothing is stored.
+fn lost(program: &Program, number: usize) -> Option<String> {
+    let statement = &program.statements[number];
+    let is_index = |access: &&Access| {
+        let indicator = program.tensors[access.tensor].indicator.as_deref();
+        let of_result = access.vars.last().is_some_and(|last| statement.lhs.vars.contains(last));
+        of_result && indicator.is_some_and(|own| own.equation().is_some()) && is_factor(&statement.rhs, access)
+    };
+    if statement.op != AssignOp::Set {
+        return None;
+    }
+    statement.rhs.accesses().into_iter().find(is_index)?;
+    // What has a value that nothing has read, before each action in the order of the text.
+    let mut unread: Vec<TensorId> = Vec::new();
+    let mut is_lost = false;
+    Action::visit(&program.body, &mut |action| match action {
+        Action::Assign(other) => {
+            let (lhs, rhs) = (program.statements[*other].lhs.tensor, &program.statements[*other].rhs);
+            unread.retain(|tensor| rhs.accesses().iter().all(|access| access.tensor != *tensor));
+            is_lost |= *other == number && unread.contains(&lhs);
+            unread.push(lhs);
+        }
+        Action::Fill(tensor, _) | Action::Random { tensor, .. } | Action::Read(tensor, _) => unread.push(*tensor),
+        _ => unread.clear(),
+    });
+    let name = &program.tensors[statement.lhs.tensor].name;
+    let text = program.statement_text(statement);
+    is_lost.then(|| {
+        format!("`{text}` assigns all of `{name}`: elements that had values before and are not at its indices lose them; `+=` keeps them")
+    })
 }
 
 /// A statement all of whose values go to places outside of its result.

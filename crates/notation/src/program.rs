@@ -94,9 +94,11 @@ pub enum Action {
 /// A number that is computed between statements: of tensors of order 0, and of how many entries tensors have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// The expression. An access is of a tensor of order 0 of the program; or, with a handle behind those of the program's
-    /// tensors, of the number of entries (`i64`) of the tensor at this place of `counted`.
+    /// The expression. An access is of a tensor of order 0 of the program; or, with a handle from `first_count` on, of the number of
+    /// entries (`i64`) of the tensor at this place of `counted`.
     pub expr: Expr,
+    /// The number of tensors that the program had when the condition was made: those that it has got since are in no condition.
+    pub first_count: usize,
     /// The tensors whose entries are counted: `nnz(A)`.
     pub counted: Vec<TensorId>,
 }
@@ -111,9 +113,9 @@ pub enum Operand {
 }
 
 impl Condition {
-    /// The meaning of an access in a condition of a program with so many tensors; `None` of one that breaks the invariants.
-    pub fn operand(&self, tensor: TensorId, tensors: usize) -> Option<Operand> {
-        match tensor.index().checked_sub(tensors) {
+    /// The meaning of an access in the condition; `None` of one that breaks the invariants.
+    pub fn operand(&self, tensor: TensorId) -> Option<Operand> {
+        match tensor.index().checked_sub(self.first_count) {
             None => Some(Operand::Value(tensor)),
             Some(place) => self.counted.get(place).copied().map(Operand::Count),
         }
@@ -182,7 +184,7 @@ impl Program {
             };
             for condition in action.conditions() {
                 let accesses = condition.expr.accesses().into_iter();
-                let operands = accesses.filter_map(|access| condition.operand(access.tensor, self.tensors.len()));
+                let operands = accesses.filter_map(|access| condition.operand(access.tensor));
                 for Operand::Value(tensor) | Operand::Count(tensor) in operands {
                     read(tensor, &known);
                 }
@@ -261,7 +263,7 @@ impl Program {
         Action::visit(&self.body, &mut |action| {
             for condition in action.conditions() {
                 let operands = condition.expr.accesses();
-                let is_known = |tensor| match condition.operand(tensor, self.tensors.len()) {
+                let is_known = |tensor| match condition.operand(tensor) {
                     Some(Operand::Value(tensor)) => self.tensors[tensor].order() == 0,
                     Some(Operand::Count(tensor)) => self.tensors.get(tensor).is_some(),
                     None => false,

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Habit::Maps       65 of 100 formats have maps, half of the vectors and results are dense
+//! Habit::Places     40 of 100 operands and 35 of 100 results have indices like `i + 1`, and most tensors a fill value
 //! Habit::Repeats    60 of 100 operands were there already, and all variables have one size
 //! ```
 
@@ -18,6 +19,8 @@ pub(super) enum Habit {
     Casts,
     /// One operand several times, in several orders of its variables.
     Repeats,
+    /// Indices that are no variables, and fill values that are declared, of operands and of results.
+    Places,
     /// A variable with more coordinates than memory has bytes.
     Far,
 }
@@ -26,7 +29,8 @@ impl Habit {
     pub(super) fn draw(rng: &mut Rng) -> Habit {
         match rng.u8(..20) {
             0..=5 => Habit::Usual,
-            6..=13 => Habit::Maps,
+            6..=11 => Habit::Maps,
+            12 | 13 => Habit::Places,
             14 | 15 => Habit::Casts,
             16..=18 => Habit::Repeats,
             _ => Habit::Far,
@@ -36,7 +40,7 @@ impl Habit {
     /// The number of formats with maps among 100.
     pub(super) fn mapped(self) -> u32 {
         match self {
-            Habit::Usual | Habit::Casts | Habit::Far => 17,
+            Habit::Usual | Habit::Casts | Habit::Places | Habit::Far => 17,
             Habit::Maps => 65,
             Habit::Repeats => 55,
         }
@@ -50,6 +54,16 @@ impl Habit {
     /// The number of operands that were there already, among 100.
     pub(super) fn repeated(self) -> u32 {
         if matches!(self, Habit::Repeats) { 60 } else { 20 }
+    }
+
+    /// The number of results that have indices which are no variables, among 100, and of operands.
+    pub(super) fn indexed(self) -> (u32, u32) {
+        if matches!(self, Habit::Places) { (35, 40) } else { (6, 8) }
+    }
+
+    /// The number of tensors with a fill value that is declared, among 100 of those of a program that has such.
+    pub(super) fn filled(self) -> u32 {
+        if matches!(self, Habit::Places) { 70 } else { 40 }
     }
 
     /// The number of operands that are converted, among 100.

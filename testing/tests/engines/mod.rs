@@ -34,12 +34,23 @@ const MOST_ONE_IN: u64 = 60;
 const LLVM_ONE_IN: (u64, u64) = (2, 8);
 const C_ONE_IN: (u64, u64) = (40, 200);
 
+/// What is read back of a kernel.
+#[derive(Clone, Copy, PartialEq)]
+enum Text {
+    /// Nothing.
+    None,
+    /// Its code.
+    Code,
+    /// Its plan, if it has one statement.
+    Plan,
+}
+
 /// A back end.
 struct BackEnd {
     name: &'static str,
     backend: Backend,
-    /// True if kernels are printed, and the kernel that is read back takes their place.
-    reread: bool,
+    /// The text that is printed of kernels and read back, so that what is read takes their place.
+    text: Text,
     /// One in so many instances is taken, chosen by its id; of sweeps, one in so many.
     one_in: (u64, u64),
     /// How much the back end works on code, unless that changes from instance to instance.
@@ -69,7 +80,7 @@ pub fn suite(name: &str) -> Arc<Suite> {
 }
 
 /// The named back ends that were built in and are wanted, each running one program by itself. `reread` is the
-/// interpreter on kernels that were printed and read back.
+/// interpreter on kernels that were printed and read back, `planned` that on kernels whose plans were.
 pub fn engines(names: &[&'static str]) -> Vec<Box<dyn Engine>> {
     let built = names.iter().filter_map(|name| back_end(name));
     built.map(|engine| Box::new(engine) as Box<dyn Engine>).collect()
@@ -94,7 +105,12 @@ fn back_end(name: &'static str) -> Option<BackEnd> {
         Ok("most") => Some(Optimization::Most),
         _ => None,
     };
-    Some(BackEnd { name, backend, reread: name == "reread", one_in, optimization })
+    let text = match name {
+        "reread" => Text::Code,
+        "planned" => Text::Plan,
+        _ => Text::None,
+    };
+    Some(BackEnd { name, backend, text, one_in, optimization })
 }
 
 /// True if this processor has the instructions of a machine.
@@ -169,6 +185,17 @@ impl BackEnd {
         }
     }
 
+    /// The kernel of the text of a kernel's plan; the kernel itself where that is of several statements or has loops that are not read.
+    fn replanned(&self, instance: &Instance, kernel: Kernel) -> Result<Kernel, Error> {
+        let [step] = kernel.steps() else { return Ok(kernel) };
+        let text = step.plan().text();
+        let options = self.options(instance, Phase::Fused, Declarations::default(), true);
+        match Kernel::compile(&text, &Options { schedule: String::new().into(), ..options }) {
+            Err(error) if is_unreadable(&error) => Ok(kernel),
+            read => read,
+        }
+    }
+
     fn compile_with(
         &self,
         instance: &Instance,
@@ -176,12 +203,18 @@ impl BackEnd {
         declarations: Declarations,
         specialize: bool,
     ) -> Result<Kernel, Error> {
+        let schedule = instance.setup.schedule_text().into();
+        let options = self.options(instance, phase, declarations, specialize);
+        Kernel::compile(&instance.source, &Options { schedule, ..options })
+    }
+
+    /// How an instance is compiled, but for its schedule.
+    fn options(&self, instance: &Instance, phase: Phase, declarations: Declarations, specialize: bool) -> Options {
         let setup = &instance.setup;
-        let options = Options {
+        Options {
             declarations,
             backend: Backend::Interpreter,
             search: if setup.plain { Search::Plain } else { Search::Cost },
-            schedule: setup.schedule_text().into(),
             phase,
             strict: setup.strict,
             specialize,
@@ -192,8 +225,7 @@ impl BackEnd {
             // Kernels tuned on this machine are another program's matter.
             tuned: false,
             ..Options::new()
-        };
-        Kernel::compile(&instance.source, &options)
+        }
     }
 
     /// The kernels of an instance: one, or one for each phase.
@@ -201,7 +233,11 @@ impl BackEnd {
         let phases: &[Phase] = if instance.setup.phases { &[Phase::Assemble, Phase::Compute] } else { &[Phase::Fused] };
         let compiled = phases.iter().map(|phase| {
             let kernel = self.compile(instance, *phase)?;
-            if self.reread { kernel.reread() } else { Ok(kernel) }
+            match self.text {
+                Text::None => Ok(kernel),
+                Text::Code => kernel.reread(),
+                Text::Plan => self.replanned(instance, kernel),
+            }
         });
         compiled.collect::<Result<_, _>>().map_err(|error| failure("compile", error))
     }
@@ -277,6 +313,13 @@ impl BackEnd {
         }
         Ok(runs)
     }
+}
+
+/// True if a printed kernel has loops that are not read: positions under a workspace, the unique elements of a tensor, positions of
+/// what planning has made of a tensor.
+pub fn is_unreadable(error: &Error) -> bool {
+    matches!(error, Error::Program { diagnostics, .. }
+        if diagnostics.iter().all(|found| ["E1206", "E1207", "E1415"].contains(&found.code)))
 }
 
 /// How a kernel stores what it reads and writes: formats, and what is converted.

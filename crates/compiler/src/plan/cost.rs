@@ -18,7 +18,7 @@
 use lacunar_formats::Format;
 use lacunar_formats::schema::{Extent, FieldKind, Node, Schema};
 use lacunar_notation::concrete::{Assign, Kernel};
-use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Indicator, TensorId, VarId};
+use lacunar_notation::{Access, AssignOp, Equation, Expr, ExprKind, Indicator, TensorId, VarId};
 
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order};
 use super::traffic::{self, Memory, Trip};
@@ -148,6 +148,9 @@ impl Model<'_> {
         if let Some(counts) = packed {
             return counts;
         }
+        if let Some(Indicator::Equation(equation)) = info.indicator.as_deref() {
+            return self.solvable(tensor, equation, format);
+        }
         let values = self.values(tensor);
         let mut positions = 1.0;
         let mut counts = Vec::with_capacity(format.order());
@@ -160,6 +163,27 @@ impl Model<'_> {
             counts.push(positions);
         }
         if counts.is_empty() { vec![1.0] } else { counts }
+    }
+
+    /// The number of positions of each level of an equation: of the coordinates so far that the others can solve it for. Sums of a
+    /// term with others have about one value in the range of the largest term, which the range of the other side has to meet.
+    ///
+    /// ```text
+    /// d == 1000 i + k, 3 x 2     i, k, d: 3, 6, 6      d, i, k: 2002 (all between the first and the last), 12, 6
+    /// ```
+    fn solvable(&self, tensor: TensorId, equation: &Equation, format: &Format) -> Vec<f64> {
+        let size = |mode: usize| self.kernel.tensors[tensor].dims[mode].map_or(UNKNOWN_SIZE, |size| size as f64);
+        let range = |mode: &usize| equation.factors[*mode].unsigned_abs() as f64 * (size(*mode) - 1.0).max(0.0);
+        let modes = format.mode_order();
+        let count = |level: usize| {
+            let (bound, open) = modes.split_at(level + 1);
+            if open.is_empty() {
+                return self.values(tensor);
+            }
+            let (largest, other) = (bound.iter().map(range).fold(0.0, f64::max), open.iter().map(range).sum::<f64>());
+            bound.iter().map(|mode| size(*mode)).product::<f64>() * ((other + 1.0) / (largest + 1.0)).min(1.0)
+        };
+        (0..modes.len()).map(count).collect()
     }
 
     /// The average number of coordinates of `var` that an access leaves if the variables `bound` have values; `None` if it does not

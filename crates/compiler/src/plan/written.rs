@@ -122,11 +122,15 @@ impl Written {
 
     /// Makes a tensor for the result's old values, if the loops read them.
     fn read_old_values(&mut self) {
-        let (result, mut is_read) = (self.result, false);
+        let (result, mut is_read, mut begins) = (self.result, false, false);
         self.kernel.stmt.visit_assigns(&mut |assign| {
-            is_read |= assign.rhs.accesses().iter().any(|access| access.tensor == result);
+            let reads = assign.rhs.accesses().iter().any(|access| access.tensor == result);
+            is_read |= reads;
+            begins |= reads && assign.lhs.tensor == result && assign.op == AssignOp::Set;
         });
         if is_read {
+            // Loops that assign a result which cannot be updated in place what it was begin with that themselves.
+            self.kernel.updates &= !begins || self.kernel.tensors[result].format.is_dense();
             let old = old_values(&mut self.kernel, result, &mut self.conversions);
             let stmt = std::mem::take(&mut self.kernel.stmt);
             let redirect = |access: &Access| (access.tensor == result).then_some(old);

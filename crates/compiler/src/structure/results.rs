@@ -1,19 +1,20 @@
 //! Structures of results: what statements make of the structures of their operands, and whether it is what is declared.
 //!
 //! ```text
-//! C(i,j) = L(i,k) * M(k,j)        L, M lower; C declared lower: it is. C declared diagonal: element (1, 0) may be other than 0.
+//! C(i,j) = L(i,k) * M(k,j)        L, M lower; C declared lower: it is. C declared diagonal: element (1, 0) is not known to be 0.
 //! C(i,j) = X(t,i) * X(t,j)        C declared symmetric: it is, whatever X is
 //! ```
 //!
 //! On entry: a program whose statements have the types and formats of their tensors. On exit: a structure for each result of a statement
 //! that sets it, if something is known; an error for a declared one that does not follow. A packed format declares one, and what is added to
-//! such a result has to have it too.
+//! such a result has to have it too. A result whose values come from statements alone, or are given, has what is declared before each
+//! statement as well, since each is checked to keep it: a statement may read what it assigns.
 //! Paper: Ghorbani et al. 2023, §5.1.
 
 use std::collections::BTreeMap;
 
 use lacunar_base::Diagnostic;
-use lacunar_notation::{AssignOp, Monoid, Program, Structure, TensorId};
+use lacunar_notation::{Action, AssignOp, Monoid, Program, Structure, TensorId};
 use lacunar_sets::{Affine, Answer, Map, MapPiece, Set, Space};
 
 use super::infer::{infer, is_symmetric};
@@ -27,9 +28,10 @@ const MOST_POINTS: usize = 1 << 16;
 /// The structure of what each statement sets, as far as it follows from those of operands.
 pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
     let mut known: BTreeMap<TensorId, Structure> = BTreeMap::new();
+    let held: Vec<TensorId> = held(program);
     for (id, tensor) in program.tensors.iter() {
         let is_assigned = program.statements.iter().any(|statement| statement.lhs.tensor == id);
-        let is_certain = !is_assigned || tensor.format.packing().is_some();
+        let is_certain = !is_assigned || held.contains(&id);
         if let Some(structure) = tensor.structure.as_deref().filter(|_| is_certain) {
             known.insert(id, structure.clone());
         }
@@ -38,9 +40,9 @@ pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
     for statement in &program.statements {
         let (mut vars, target) = (program.vars.clone(), statement.lhs.tensor);
         let mut explicit = make_explicit(statement, &mut vars);
-        let is_packed = program.tensors[target].format.packing().is_some();
-        if is_packed && explicit.op == AssignOp::Reduce(Monoid::SUM) {
-            // The values before have the structure of the format, and so have sums of such.
+        let is_held = held.contains(&target);
+        if is_held && explicit.op == AssignOp::Reduce(Monoid::SUM) {
+            // The values before have the structure that is declared, and so have sums of such.
             explicit.op = AssignOp::Set;
         }
         let declared = program.tensors[target].structure.as_deref();
@@ -49,16 +51,33 @@ pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
             None => infer(&explicit, &program.tensors, &vars, &known),
         };
         found.push((target, inferred.clone()));
-        if is_packed {
-            continue;
-        }
         // A later statement of a program without loops reads what the last one before has set.
-        match inferred.filter(|structure| program.is_sequence() && is_of_sizes(structure)) {
+        let is_whole = explicit.op == statement.op && program.is_sequence();
+        let after = inferred.filter(|structure| is_whole && is_of_sizes(structure));
+        match after.or_else(|| declared.filter(|_| is_held).cloned()) {
             Some(structure) => known.insert(target, structure),
             None => known.remove(&target),
         };
     }
     found
+}
+
+/// The tensors that have what is declared of them before and after each statement: those in packed formats, and those that nothing but
+/// statements and callers give values, if what has no value yet is 0.
+fn held(program: &Program) -> Vec<TensorId> {
+    let mut changed = Vec::new();
+    Action::visit(&program.body, &mut |action| match action {
+        Action::Fill(tensor, _) | Action::Random { tensor, .. } | Action::Read(tensor, _) => changed.push(*tensor),
+        Action::Change { tensor, .. } => changed.push(*tensor),
+        Action::Swap(a, b) | Action::Snapshot(a, b) => changed.extend([*a, *b]),
+        _ => {}
+    });
+    let is_kept = |id: TensorId| {
+        let tensor = &program.tensors[id];
+        let is_declared = tensor.structure.is_some() && tensor.fill().is_zero() && !changed.contains(&id);
+        tensor.format.packing().is_some() || is_declared
+    };
+    program.tensors.handles().filter(|id| is_kept(*id)).collect()
 }
 
 /// True if the sizes of a tensor are all that its structure depends on.
@@ -105,7 +124,7 @@ fn contradiction(declared: &Structure, inferred: &Structure) -> Option<String> {
     let Some(outside) = own.subtract(&support) else { return unknown() };
     if !outside.is_empty().is_yes() {
         return match example(inferred, |params, point| outside.contains(params, point)) {
-            Some((sizes, point)) => Some(format!("of {sizes}, element {point} may be other than 0")),
+            Some((sizes, point)) => Some(format!("of {sizes}, element {point} is not known to be 0")),
             None => unknown(),
         };
     }
@@ -118,7 +137,7 @@ fn contradiction(declared: &Structure, inferred: &Structure) -> Option<String> {
         }
         let differs = |params: &[i64], point: &[i64]| Some(kept.at(params, point)? != through.at(params, point)?);
         return match example(inferred, differs) {
-            Some((sizes, point)) => Some(format!("of {sizes}, element {point} need not follow from the other")),
+            Some((sizes, point)) => Some(format!("of {sizes}, element {point} is not known to follow from the other")),
             None => unknown(),
         };
     }

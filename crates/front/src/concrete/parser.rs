@@ -218,7 +218,7 @@ impl Reader<'_, '_> {
             ("sequence", Some(TokenKind::Newline)) => {
                 self.parser.advance();
                 let mut stmts = vec![self.block_below(column)?];
-                while self.next_column() > column && !self.parser.at_last() {
+                while self.next_column() > column {
                     stmts.push(self.block_below(column)?);
                 }
                 Stmt::Sequence(stmts)
@@ -239,14 +239,19 @@ impl Reader<'_, '_> {
         }
         let inner = self.next_column();
         self.parser.skip_newlines();
-        if inner <= column || self.parser.at_last() {
+        if inner <= column {
             return Err(self.parser.unexpected("a statement that is indented more"));
         }
         self.block_at(inner)
     }
 
-    /// The column of the first token behind the ends of lines that come next.
+    /// The column of the first token behind the ends of lines that come next; 0 where the text ends.
     fn next_column(&mut self) -> usize {
+        // A line for a tensor is blank, and may be the last.
+        let next = self.parser.kinds_ahead().find(|kind| *kind != TokenKind::Newline);
+        if next.is_none_or(|kind| kind == TokenKind::End) {
+            return 0;
+        }
         let span = self.parser.next_on_a_line();
         self.parser.column(span)
     }

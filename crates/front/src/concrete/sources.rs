@@ -57,7 +57,7 @@ fn combine(statement: &mut Statement, sources: &IndexMap<String, String>) {
             _ => return false,
         };
         let is_own = sources.get(name).is_some_and(|source| *source == statement.name.text);
-        is_own && indices.iter().map(variable).eq(statement.indices.iter().map(variable))
+        is_own && indices.iter().map(Expr::variable).eq(statement.indices.iter().map(Expr::variable))
     };
     let function = match &statement.rhs.kind {
         ExprKind::Binary(BinaryOp::Add, ..) => Some(BinaryFn::Add),
@@ -90,13 +90,6 @@ fn unconverted(expr: &Expr) -> &Expr {
             _ => expr,
         },
         _ => expr,
-    }
-}
-
-fn variable(index: &Expr) -> Option<&str> {
-    match &index.kind {
-        ExprKind::Name(name) => Some(name),
-        _ => None,
     }
 }
 

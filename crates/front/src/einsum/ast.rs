@@ -110,6 +110,32 @@ pub enum ExprKind {
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
 }
 
+impl Expr {
+    /// The word that counts the entries of a tensor.
+    pub const COUNT: &str = "nnz";
+
+    /// The name that the expression is.
+    pub fn variable(&self) -> Option<&str> {
+        match &self.kind {
+            ExprKind::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The name of the tensor whose entries the expression counts, and its place: `nnz(A)`.
+    pub fn counted(&self) -> Option<(&str, Span)> {
+        match &self.kind {
+            ExprKind::Apply { name, args, callee: Callee::Named } if name.text == Expr::COUNT => {
+                match args.as_slice() {
+                    [tensor] => tensor.variable().map(|name| (name, tensor.span)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
 /// The facts that are known of the name before parentheses or brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callee {

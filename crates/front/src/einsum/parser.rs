@@ -198,11 +198,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// True at the end of the text.
-    pub fn at_last(&mut self) -> bool {
-        self.peek().kind == TokenKind::End
-    }
-
     /// The kinds of the tokens from the next on, ends of lines among them.
     pub fn kinds_ahead(&self) -> impl Iterator<Item = TokenKind> + '_ {
         self.tokens[self.at..].iter().map(|token| token.kind)

@@ -27,6 +27,10 @@ pub(crate) enum Error {
         form: &'static str,
         found: usize,
     },
+    /// An index that is no variable.
+    Index {
+        span: Span,
+    },
     Argument {
         span: Span,
         expected: &'static str,
@@ -139,6 +143,9 @@ impl Error {
             Error::Argument { span, expected, form } => Diagnostic::error("E0904", format!("expected {expected}"))
                 .label(span, format!("not {expected}"))
                 .hint(format!("write, for example, `{form}`")),
+            Error::Index { span } => Diagnostic::error("E0904", "an index in a command is a variable")
+                .label(span, "a sum, a number or an element")
+                .hint("name the variable that its loop has, as in `A(i_at)`: `--emit concrete` prints it"),
             Error::Word { span, word, what, words } => {
                 Diagnostic::error("E0905", format!("{} is not {what}", words::quoted(&word)))
                     .label(span, format!("not {what}"))

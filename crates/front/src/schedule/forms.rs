@@ -137,7 +137,10 @@ impl<'a> Arguments<'a> {
     /// An argument as an expression.
     fn expr(&self, place: usize, expected: &'static str) -> Result<&'a Expr, Error> {
         match self.call.arguments.get(place) {
-            Some(Argument::Expr(expr)) => Ok(expr),
+            Some(Argument::Expr(expr)) => match computed_index(expr) {
+                Some(index) => Err(Error::Index { span: index.span }),
+                None => Ok(expr),
+            },
             _ => Err(self.wrong(place, expected)),
         }
     }
@@ -218,6 +221,21 @@ fn divide(arguments: &Arguments<'_>) -> Result<Form, Error> {
 
 fn is_threads(name: &Name) -> bool {
     name.text.eq_ignore_ascii_case("threads")
+}
+
+/// The first index of an access in an expression that is no variable.
+fn computed_index(expr: &Expr) -> Option<&Expr> {
+    match &expr.kind {
+        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) | ExprKind::List { .. } => {
+            None
+        }
+        ExprKind::Apply { name, args, callee } => match meaning(&name.text, args, *callee) {
+            Meaning::Access => args.iter().find(|index| index.variable().is_none()),
+            _ => args.iter().find_map(computed_index),
+        },
+        ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => computed_index(operand),
+        ExprKind::Binary(_, left, right) => computed_index(left).or_else(|| computed_index(right)),
+    }
 }
 
 fn pos(arguments: &Arguments<'_>) -> Result<Form, Error> {

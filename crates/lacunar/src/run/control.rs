@@ -49,7 +49,7 @@ impl Runner<'_, '_> {
     fn value(&self, condition: &Condition, expr: &Expr) -> Result<Scalar, Error> {
         Ok(match &expr.kind {
             ExprKind::Literal(literal) => functions::constant(*literal, expr.dtype),
-            ExprKind::Access(access) => match condition.operand(access.tensor, self.program.tensors.len()) {
+            ExprKind::Access(access) => match condition.operand(access.tensor) {
                 Some(Operand::Value(tensor)) => self.tensor(tensor)?.element(&[]),
                 Some(Operand::Count(tensor)) => {
                     let count = i64::try_from(self.tensor(tensor)?.entries()).unwrap_or(i64::MAX);

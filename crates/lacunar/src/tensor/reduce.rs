@@ -1,4 +1,5 @@
-//! Numbers made of all elements of a tensor. Elements that are not stored count as the fill value.
+//! Numbers made of all elements of a tensor. Elements that are not stored count as the fill value, and in packed formats as what they follow
+//! from.
 //!
 //! ```
 //! use lacunar::{Format, Tensor};
@@ -25,18 +26,33 @@ impl<T: Element> Tensor<T> {
     /// How many elements are no entries; saturates.
     fn missing(&self) -> u64 {
         let elements = self.dims().iter().fold(1u64, |product, size| product.saturating_mul(*size));
-        elements.saturating_sub(self.nnz())
+        let mut entries = self.nnz();
+        if self.has_followers() {
+            entries = 0;
+            self.inner.for_each_of_whole(&mut |_, _| entries += 1);
+        }
+        elements.saturating_sub(entries)
+    }
+
+    /// True if some elements are not stored because they follow from others.
+    fn has_followers(&self) -> bool {
+        self.format().packing().is_some_and(|packing| !packing.structure().is_without_redundancy())
     }
 
     /// True if the values are those of the entries, each once.
     fn is_exact(&self) -> bool {
-        self.nnz() == self.stored() && !self.format().shares_positions()
+        self.nnz() == self.stored() && !self.format().shares_positions() && !self.has_followers()
     }
 
     /// The values of all entries.
     fn each_value(&self, mut each: impl FnMut(T)) {
         if self.is_exact() {
             self.values().iter().for_each(|&value| each(value));
+        } else if self.has_followers() {
+            let values = self.values();
+            self.inner.for_each_of_whole(&mut |position, other| {
+                each(other.map_or_else(|| values[position], lacunar_runtime::element_of));
+            });
         } else {
             self.for_each_entry(|_, value| each(value));
         }
@@ -54,7 +70,7 @@ impl<T: Element> Tensor<T> {
             blocks.iter().for_each(|block| add(block));
             add(rest);
         } else {
-            self.for_each_entry(|_, value| parts[0] = step(parts[0], value));
+            self.each_value(|value| parts[0] = step(parts[0], value));
         }
         parts.into_iter().reduce(join).unwrap_or(zero)
     }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use lacunar_base::Span;
+use lacunar_base::{Arena, Span};
 use lacunar_formats::{DType, Format};
 
 use super::{Names, declarations};
@@ -21,7 +21,10 @@ impl Program {
 
     /// A condition of the program as text.
     pub fn condition_text(&self, condition: &Condition) -> String {
-        let mut tensors = self.tensors.clone();
+        let mut tensors = Arena::new();
+        for (_, tensor) in self.tensors.iter().take(condition.first_count) {
+            tensors.push(tensor.clone());
+        }
         for &counted in &condition.counted {
             tensors.push(Tensor {
                 name: format!("nnz({})", self.tensors[counted].name),

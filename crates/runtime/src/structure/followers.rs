@@ -3,7 +3,8 @@
 //! On entry: a part without parameters, which sends `x` to `f(x)`. With the unique element `u` as parameters, its followers are the points
 //! of the piece `x in domain and f(x) = u`; the loops over these ([`Piece::nest`]) are compiled as tests of points are (`points.rs`).
 //! They are in lexicographic order. Where the part permutes coordinates, there is one follower at most, whose coordinates are those of the
-//! unique element in another order.
+//! unique element in another order. Where the bounds of such loops can't be told, all points of a small tensor are listed by their unique
+//! elements.
 //!
 //! ```text
 //! [i, j] -> [j, i] : 0 <= j < i < 4           of (u, v)     i from v to v, j from u to u, if u < v
@@ -12,9 +13,14 @@
 //!
 //! Paper: Ancourt and Irigoin, *Scanning polyhedra with DO loops* (PPoPP 1991).
 
+use std::collections::BTreeMap;
+
 use lacunar_sets::{Affine, Bound, Level, MapPiece, Piece, Relation};
 
 use super::points::{Forms, Left, Quotients, Range, Region};
+
+/// The most points that are gone through to list followers.
+const MOST_LISTED: i64 = 1 << 20;
 
 /// The points that a part sends to a point.
 #[derive(Clone, Debug)]
@@ -33,6 +39,8 @@ enum Way {
     Permuted { to: Vec<usize>, region: Option<Region> },
     /// By loops, and what has to hold of the unique element; `None` if that never does.
     Loops { condition: Option<Region>, loops: Vec<Loop> },
+    /// From a list: by the coordinates of unique elements, those of their followers one behind the other.
+    Listed(BTreeMap<Vec<i64>, Vec<i64>>),
 }
 
 /// Bounds of one dimension, over the columns of [`Followers`].
@@ -58,8 +66,45 @@ struct Span {
 }
 
 impl Followers {
-    /// The loops of a part, in a tensor whose coordinates lie in `ranges`. `None` if they can't be told, or a number may not fit.
+    /// The followers of a part, in a tensor whose coordinates lie in `ranges`. `None` if they can't be told, or a number may not fit.
     pub fn of(part: &MapPiece, ranges: &[Range]) -> Option<Followers> {
+        Followers::by_loops(part, ranges).or_else(|| Followers::listed(part, ranges))
+    }
+
+    fn listed(part: &MapPiece, ranges: &[Range]) -> Option<Followers> {
+        let order = ranges.len();
+        let sizes = ranges.iter().map(|(first, last)| last.checked_sub(*first)?.checked_add(1));
+        let points =
+            sizes.collect::<Option<Vec<i64>>>()?.into_iter().try_fold(1_i64, |all, size| all.checked_mul(size))?;
+        let mut known = ranges.to_vec();
+        let (region, mut lists) = (Region::of(&part.domain, &mut known)?, BTreeMap::<Vec<i64>, Vec<i64>>::new());
+        let mut target = Forms::over(part.domain.columns());
+        for form in &part.target {
+            target.push(form, &known)?;
+        }
+        let mut columns = vec![0; part.domain.columns().max(order)];
+        for (column, (first, _)) in columns.iter_mut().zip(ranges) {
+            *column = *first;
+        }
+        for _ in 0..(points <= MOST_LISTED).then_some(points)? {
+            if let Left::Region(region) = &region
+                && region.contains(&mut columns)
+            {
+                let unique = (0..order).map(|dim| target.value(dim, &columns)).collect();
+                lists.entry(unique).or_default().extend(&columns[..order]);
+            }
+            for (column, (first, last)) in columns.iter_mut().zip(ranges).rev() {
+                *column += 1;
+                if *column <= *last {
+                    break;
+                }
+                *column = *first;
+            }
+        }
+        Some(Followers { order, way: Way::Listed(lists), columns: 2 * order })
+    }
+
+    fn by_loops(part: &MapPiece, ranges: &[Range]) -> Option<Followers> {
         let order = ranges.len();
         if let Some(to) = permutation(&part.target) {
             let region = match Region::of(&part.domain, &mut ranges.to_vec())? {
@@ -100,6 +145,7 @@ impl Followers {
             Way::Loops { condition, loops } => {
                 !holds(condition.as_ref(), columns) || self.visit(loops, 0, columns, each)
             }
+            Way::Listed(lists) => self.list(lists, columns).chunks_exact(self.order).all(each),
         }
     }
 
@@ -109,7 +155,13 @@ impl Followers {
             Way::Permuted { to, region } => u64::from(self.is_permuted(to, region.as_ref(), columns)),
             Way::Loops { condition, .. } if !holds(condition.as_ref(), columns) => 0,
             Way::Loops { loops, .. } => self.counted(loops, 0, columns, limit),
+            Way::Listed(lists) => (self.list(lists, columns).len() / self.order) as u64,
         }
+    }
+
+    /// The followers of the point in the first columns.
+    fn list<'a>(&self, lists: &'a BTreeMap<Vec<i64>, Vec<i64>>, columns: &[i64]) -> &'a [i64] {
+        lists.get(&columns[..self.order]).map_or(&[], Vec::as_slice)
     }
 
     /// Sets the columns of the one follower that there may be. True if there is.

@@ -238,6 +238,34 @@ pub(crate) fn check_layout(tensor: &Tensor) -> Result<(), StorageError> {
 }
 
 impl Tensor {
+    /// Calls a function with each element of a packed tensor that its structure does not make 0, row by row: the position of its value, and
+    /// what it is if it is another multiple of that. Elements that follow from others are among them; no memory is taken.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let matrix = Tensor::from_dense(vec![2, 2], Buffer::from_vec(vec![1.0, 2.0, 2.0, 3.0]), &Format::dense(2)).unwrap();
+    /// let (half, mut positions) = (matrix.convert(&Format::packed("symmetric", 2).unwrap()).unwrap(), Vec::new());
+    /// half.for_each_of_whole(&mut |position, _| positions.push(position));
+    /// assert_eq!(positions, [0, 1, 1, 2]);
+    /// ```
+    pub fn for_each_of_whole(&self, each: &mut dyn FnMut(usize, Option<Scalar>)) {
+        let Some(packing) = self.format().packing() else { return };
+        let points = sizes(self.dims()).and_then(|params| Ok(Points::new(packing.structure(), &params, self.dims())?));
+        let values = elements(self.values());
+        // A tensor has been made of its structure, and each of its elements has a place.
+        if let Ok(points) = points
+            && let Ok(places) = Places::of_packed(self, &points)
+        {
+            places.each(0..places.len, &mut |source| {
+                if let Some((position, by)) = source {
+                    let other = (!by.is_one()).then(|| values.scalar(values.times(values.number(position), by)));
+                    each(position, other);
+                }
+            });
+        }
+    }
+
     /// A tensor without values yet in a packed format: the arrays of its levels, and the number of values; for kernels, which write these.
     ///
     /// # Errors

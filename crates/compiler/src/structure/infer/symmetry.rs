@@ -1,6 +1,6 @@
 //! Expressions that do not change when two variables are exchanged, up to a sign or conjugation.
 //!
-//! Terms and factors are compared without their order, as addition and multiplication are commutative. Where no operand has
+//! Terms, factors and the operands of other commutative functions are compared without their order. Where no operand has
 //! redundancy of its own, the value follows from that at the exchanged coordinates; where an exchange changes the sign, it is 0 between
 //! equal coordinates. A result that is declared symmetric is so if it does not change by the exchange of any two neighboring variables, which
 //! says it without the pieces of its map ([`is_symmetric`]).
@@ -10,12 +10,13 @@
 //! A(i,j) - A(j,i)                skew
 //! A(i,j) + conj(A(j,i))          Hermitian
 //! A(i,j) * A(j,i)                symmetric
+//! max(A(i,j), A(j,i))            symmetric, if it is declared
 //! ```
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use lacunar_notation::{AssignOp, Assignment, BinaryFn, Expr, ExprKind, Structure, TensorId, UnaryFn, VarId};
+use lacunar_notation::{AssignOp, Assignment, BinaryFn, Expr, ExprKind, Monoid, Structure, TensorId, UnaryFn, VarId};
 use lacunar_sets::{Affine, Coefficient, Map, MapPiece, Set};
 
 use super::Context;
@@ -177,9 +178,24 @@ impl Keys<'_> {
                     ExprKind::Select(_) | ExprKind::Access(_) => write!(text, "select"),
                 };
                 debug_assert!(named.is_ok(), "texts grow");
-                let operands: Vec<String> = expr.children().iter().map(|child| self.key(child, false, false)).collect();
+                let mut operands: Vec<String> =
+                    expr.children().iter().map(|child| self.key(child, false, false)).collect();
+                if is_commutative(kind) {
+                    operands.sort_unstable();
+                }
                 factors.push(format!("{text}<{}>", operands.join(";")));
             }
         }
     }
+}
+
+/// True if the operands of an expression may be exchanged. `any` gives one of them, whichever.
+fn is_commutative(kind: &ExprKind) -> bool {
+    let function = match kind {
+        ExprKind::Binary(function, ..) => *function,
+        ExprKind::Apply(operator, _) => BinaryFn::User(*operator),
+        _ => return false,
+    };
+    let is_monoid = Monoid::of(function).is_some_and(|monoid| monoid.compared().is_none());
+    matches!(function, BinaryFn::Eq | BinaryFn::Ne) || (is_monoid && function != BinaryFn::Any)
 }

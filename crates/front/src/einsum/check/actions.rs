@@ -17,7 +17,7 @@ use super::super::action::{self, ActionKind};
 use super::super::ast::{Ast, Expr, ExprKind, Name, Number};
 use super::super::declarations::Declarations;
 use super::super::error::{ActionMistake, Error};
-use super::names::{Entry, Names, counted};
+use super::names::{Entry, Names};
 use super::types;
 
 /// The declarations, with those of a tensor that is swapped for all that it is swapped with, and so for snapshots; with the types of
@@ -219,13 +219,13 @@ impl Checker<'_> {
         let counted: Vec<String> = names.tensors.keys().skip(first).filter_map(name).collect();
         let counted = counted.iter().map(|name| self.tensor(name)).collect::<Option<Vec<_>>>()?;
         let expr = types::Typer::new(&names, &declarations, self.errors).expression(&expr)?;
-        Some(Condition { expr, counted })
+        Some(Condition { expr, first_count: first, counted })
     }
 }
 
 /// Replaces `nnz(A)` by a name of its own, which no text can have; `found` gets `A`.
 fn name_counts(expr: &mut Expr, found: &mut dyn FnMut(String)) {
-    if let Some((tensor, _)) = counted(expr) {
+    if let Some((tensor, _)) = expr.counted() {
         let tensor = tensor.to_string();
         expr.kind = ExprKind::Name(format!("nnz({tensor})"));
         return found(tensor);

@@ -31,7 +31,7 @@ use super::super::affine::{Affine, affine};
 use super::super::ast::{Ast, BinaryOp, Callee, Expr, ExprKind, MAX_HEIGHT, Name, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{AccessMistake, Error, Meeting, StatementMistake, SyntaxMistake};
-use super::names::{Meaning, Names, meaning, variable};
+use super::names::{Meaning, Names, meaning};
 use crate::words;
 use replaced::Replaced;
 pub(crate) use replaced::tells;
@@ -223,7 +223,7 @@ impl Expansion<'_> {
             for (place, indicator) in tied.indicators.iter().enumerate() {
                 let ExprKind::Apply { args, .. } = &indicator.kind else { continue };
                 let Some((last, others)) = args.split_last() else { continue };
-                let own = (place > 0).then(|| variable(last).unwrap_or_default().to_string());
+                let own = (place > 0).then(|| last.variable().unwrap_or_default().to_string());
                 let mut form = Affine::default();
                 match Expansion::relation(&self.indicators, indicator) {
                     // A tensor without dimensions has one value, which is a place as a number is.
@@ -240,10 +240,10 @@ impl Expansion<'_> {
                         self.errors.push(StatementMistake::Scattered { span: index.span, why: Meeting::Listed }.into());
                     }
                     Some(Relation::Equation(equation)) => {
-                        let names = others.iter().filter_map(variable).map(str::to_string);
+                        let names = others.iter().filter_map(Expr::variable).map(str::to_string);
                         form.terms.extend(names.zip(equation.factors.iter().copied()));
                     }
-                    _ => form.terms.extend(others.iter().filter_map(variable).map(|name| (name.to_string(), 1))),
+                    _ => form.terms.extend(others.iter().filter_map(Expr::variable).map(|name| (name.to_string(), 1))),
                 }
                 forms.push((own, form));
             }
@@ -267,7 +267,7 @@ impl Expansion<'_> {
     }
 
     fn variables(&mut self, indices: &[Expr]) {
-        let is_other = |index: &&Expr| has_atom(index) || (variable(index).is_none() && affine(index).is_some());
+        let is_other = |index: &&Expr| has_atom(index) || (index.variable().is_none() && affine(index).is_some());
         let sums = indices.iter().filter(is_other);
         self.errors.extend(sums.map(|index| Error::from(AccessMistake::IndexInLoops { span: index.span })));
     }
@@ -364,7 +364,7 @@ impl Expansion<'_> {
 
     /// The variable and the indicators of an index; `None` for one that is a variable, or is not of the form.
     fn tie(&mut self, index: &Expr) -> Option<Tied> {
-        variable(index).is_none().then_some(())?;
+        index.variable().is_none().then_some(())?;
         let index = &match extents::numbered(index, self.declarations) {
             Ok(index) => index,
             Err(error) => {
@@ -383,7 +383,7 @@ impl Expansion<'_> {
             }
             None => self.without_atoms(index, &mut atoms)?,
         };
-        if variable(&sum).is_some() && border.is_none() {
+        if sum.variable().is_some() && border.is_none() {
             return atoms.pop();
         }
         let Affine { terms, constant } = match affine(&sum)? {
@@ -394,7 +394,7 @@ impl Expansion<'_> {
             }
         };
         // An element times 0 is none of the sum, and yet its own indices are variables of the term.
-        let is_summand = |atom: &Tied| variable(&atom.variable).is_some_and(|name| terms.contains_key(name));
+        let is_summand = |atom: &Tied| atom.variable.variable().is_some_and(|name| terms.contains_key(name));
         if !atoms.iter().all(is_summand) {
             self.errors.push(AccessMistake::NotAnIndex { span }.into());
             return None;

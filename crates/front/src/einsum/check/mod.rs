@@ -36,7 +36,7 @@ use crate::concrete::Line;
 use indices::Expanded;
 pub(crate) use indices::{Relation, tells};
 pub(crate) use loops::Typing;
-use names::{Entry, Names};
+use names::Names;
 pub(crate) use names::{Meaning, meaning};
 
 /// Reads a program and checks it against its declarations.
@@ -203,9 +203,10 @@ fn assign(program: &mut Program, ast: &ast::Ast, names: &Names, declarations: &D
             program.tensors[target].dtype = dtype;
             // What takes the tensor's value has its type, if nothing else tells one.
             for other in exchanged(names, target) {
-                let (name, entry) = &names.tensors.get_index(other.index()).unzip();
-                let is_open = entry.is_some_and(Entry::is_open);
-                if !is_open && name.is_some_and(|name| !declarations.dtypes.contains_key(name)) {
+                let Some((name, entry)) = names.tensors.get_index(other.index()) else { continue };
+                let is_assigned = ast.statements.iter().any(|statement| statement.name.text == *name);
+                let tells_itself = declarations.dtypes.contains_key(name) || (entry.is_open() && is_assigned);
+                if !tells_itself {
                     typer.decide(other, dtype);
                     program.tensors[other].dtype = dtype;
                 }

@@ -6,8 +6,6 @@
 
 mod actions;
 
-use actions::COUNT;
-pub(super) use actions::counted;
 use indexmap::{IndexMap, IndexSet};
 use lacunar_base::Span;
 use lacunar_formats::DType;
@@ -89,7 +87,7 @@ pub(crate) fn meaning(name: &str, args: &[Expr], callee: Callee) -> Meaning {
 /// True if arguments are names and then an expression that uses each of them as an index.
 fn binds_indices(args: &[Expr]) -> bool {
     let Some((body, vars)) = args.split_last() else { return false };
-    let is_bound = |var: &Expr| variable(var).is_some_and(|name| is_index_in(name, body));
+    let is_bound = |var: &Expr| var.variable().is_some_and(|name| is_index_in(name, body));
     !vars.is_empty() && vars.iter().all(is_bound)
 }
 
@@ -194,15 +192,7 @@ impl Names {
 
     /// The handles of indices, which are variables.
     pub fn indices(&self, indices: &[Expr]) -> Vec<VarId> {
-        indices.iter().filter_map(variable).map(|name| self.var(name)).collect()
-    }
-}
-
-/// The name, of an expression that is a name alone.
-pub(super) fn variable(index: &Expr) -> Option<&str> {
-    match &index.kind {
-        ExprKind::Name(name) => Some(name),
-        _ => None,
+        indices.iter().filter_map(Expr::variable).map(|name| self.var(name)).collect()
     }
 }
 
@@ -268,7 +258,7 @@ impl<'a> Resolver<'a> {
         self.values = values::variables(statement);
         self.bound.clear();
         for index in indices {
-            let Some(variable) = variable(index) else { continue };
+            let Some(variable) = index.variable() else { continue };
             match self.bound.iter().find(|(bound, _)| bound == variable) {
                 Some(&(_, first)) => {
                     self.errors.push(
@@ -385,7 +375,7 @@ impl<'a> Resolver<'a> {
                     }
                     self.arguments(name, args.len(), function);
                     if let Function::Binary(BinaryFn::Max | BinaryFn::Min) = function {
-                        let alone = args.iter().filter_map(variable);
+                        let alone = args.iter().filter_map(Expr::variable);
                         self.compared.extend(alone.map(|arg| (arg.to_string(), name.text.clone())));
                     }
                     args.iter().for_each(|arg| self.expr(arg));
@@ -426,13 +416,13 @@ impl<'a> Resolver<'a> {
     }
 
     fn reduction(&mut self, monoid: Monoid, args: &[Expr], span: Span) {
-        let is_written = |vars: &[Expr]| !vars.is_empty() && vars.iter().all(|var| variable(var).is_some());
+        let is_written = |vars: &[Expr]| !vars.is_empty() && vars.iter().all(|var| var.variable().is_some());
         let Some((body, vars)) = args.split_last().filter(|(_, vars)| is_written(vars)) else {
             return self.errors.push(AccessMistake::ReductionVariables { span, name: monoid.name() }.into());
         };
         let depth = self.bound.len();
         for var in vars {
-            let Some(name) = variable(var) else { continue };
+            let Some(name) = var.variable() else { continue };
             self.names.vars.entry(name.to_string()).or_insert(var.span);
             match self.bound.iter().find(|(bound, _)| bound == name) {
                 Some(&(_, first)) => {
@@ -444,7 +434,7 @@ impl<'a> Resolver<'a> {
         self.expr(body);
         if monoid.compared().is_some() {
             match vars {
-                [index] => variable(index).into_iter().for_each(|name| self.value(name, index.span)),
+                [index] => index.variable().into_iter().for_each(|name| self.value(name, index.span)),
                 _ => self.errors.push(AccessMistake::OneIndex { span, name: monoid.name() }.into()),
             }
         }
@@ -475,7 +465,7 @@ impl<'a> Resolver<'a> {
         if self.counts(name, indices) {
             return self.errors.push(ActionMistake::Count { span }.into());
         }
-        if let Some(index) = indices.iter().find(|index| variable(index).is_none()) {
+        if let Some(index) = indices.iter().find(|index| index.variable().is_none()) {
             let is_tensor = self.targets.contains(name.text.as_str())
                 || self.declarations.inputs.as_ref().is_some_and(|inputs| inputs.contains(&name.text));
             return self.errors.push(match is_tensor {
@@ -499,7 +489,7 @@ impl<'a> Resolver<'a> {
         }
         let vars = indices
             .iter()
-            .filter_map(|index| Some((variable(index)?, index.span)))
+            .filter_map(|index| Some((index.variable()?, index.span)))
             .map(|(variable, span)| {
                 let entry = self.names.vars.entry(variable.to_string());
                 let place = entry.index();
@@ -528,7 +518,7 @@ impl<'a> Resolver<'a> {
         };
         let [of] = indices else { return false };
         let own = name.text.as_str();
-        own == COUNT && !is_given(own) && !is_assigned(own) && variable(of).is_some_and(is_tensor)
+        own == Expr::COUNT && !is_given(own) && !is_assigned(own) && of.variable().is_some_and(is_tensor)
     }
 
     /// Names that are both a tensor's and a variable's; that such a tensor has no value is no mistake of its own.
@@ -539,7 +529,7 @@ impl<'a> Resolver<'a> {
                     |error| !matches!(error, Error::Name(NameMistake::Undeclared { name: other, .. }) if other == name),
                 );
                 let is_counted = |(tensor, vars, _): &&(usize, Vec<usize>, Span)| {
-                    let is_count = self.names.tensors.get_index(*tensor).is_some_and(|(own, _)| own == COUNT);
+                    let is_count = self.names.tensors.get_index(*tensor).is_some_and(|(own, _)| own == Expr::COUNT);
                     is_count
                         && vars.iter().any(|var| self.names.vars.get_index(*var).is_some_and(|(own, _)| own == name))
                 };
@@ -599,7 +589,7 @@ fn not_an_access(name: &Name, index: &Expr) -> Error {
             ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => false,
         }
     }
-    if name.text == COUNT {
+    if name.text == Expr::COUNT {
         return ActionMistake::Count { span: name.span }.into();
     }
     if !has_access(index) {

@@ -216,7 +216,14 @@ impl Sizes {
                 vars.iter().zip(&own).map(|(&var, size)| size.or_else(|| comes(var).then_some(1))).collect();
             let (place, size) = made.indicator(vars.len(), names).inferred(&known)?;
             let is_last = place + 1 == vars.len();
-            if self.is_given(names, vars[place]) || (is_last && !made.replaced) {
+            // Values may be anything: what an index makes of them tells no size.
+            let is_anything = |var: &usize| {
+                tied.iter().any(|(of, own, _)| {
+                    of.size.is_some() && !matches!(of.relation, Relation::List(_)) && own.last() == Some(var)
+                })
+            };
+            let is_open = is_last && (!made.replaced || vars[..place].iter().any(is_anything));
+            if self.is_given(names, vars[place]) || is_open {
                 return None;
             }
             // A list tells its sizes; a part of a dimension is told by the size of the whole, and that by those of all parts.
@@ -303,15 +310,16 @@ pub(super) fn require(program: &Program, declarations: &Declarations, errors: &m
         if declarations.inputs.as_ref().is_none_or(given) {
             continue;
         }
-        let scattered = |var: &VarId| {
-            let is_last = |access: &&Access| access.vars.last() == Some(var);
-            let mut accesses = statement.rhs.accesses().into_iter().filter(is_last);
-            accesses.any(|access| {
-                let indicator = &program.tensors[access.tensor];
-                indicator.gathered().is_some() || indicator.border().is_some()
+        let accesses = statement.rhs.accesses();
+        let told_by = |var: VarId| accesses.iter().filter(move |access| access.vars.last() == Some(&var));
+        let is_element = |var: VarId| told_by(var).any(|access| program.tensors[access.tensor].gathered().is_some());
+        let scattered = |var: VarId| {
+            told_by(var).any(|access| {
+                let in_sum = access.vars.iter().any(|&own| own != var && is_element(own));
+                is_element(var) || program.tensors[access.tensor].border().is_some() || in_sum
             })
         };
-        let open = |var: &VarId| program.vars[*var].size.is_none() && scattered(var);
+        let open = |var: &VarId| program.vars[*var].size.is_none() && scattered(*var);
         if let Some(dimension) = statement.lhs.vars.iter().position(open) {
             let (name, span) = (target.name.clone(), statement.lhs.span);
             errors.push(SizeMistake::UnknownDimension { name, span, dimension }.into());

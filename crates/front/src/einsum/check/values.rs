@@ -11,11 +11,11 @@
 use indexmap::IndexSet;
 
 use super::super::ast::{Expr, ExprKind, Statement};
-use super::names::{Meaning, meaning, variable};
+use super::names::{Meaning, meaning};
 
 /// The variables of a statement: the indices of its accesses, and the variables of its reductions.
 pub(super) fn variables(statement: &Statement) -> IndexSet<String> {
-    let mut found: IndexSet<String> = statement.indices.iter().filter_map(variable).map(str::to_string).collect();
+    let mut found: IndexSet<String> = statement.indices.iter().filter_map(Expr::variable).map(str::to_string).collect();
     collect(&statement.rhs, &mut found);
     found
 }
@@ -24,7 +24,7 @@ fn collect(expr: &Expr, found: &mut IndexSet<String>) {
     match &expr.kind {
         ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Identity(_) | ExprKind::Name(_) => {}
         ExprKind::List { index, .. } => {
-            found.extend(index.as_deref().and_then(variable).map(str::to_string));
+            found.extend(index.as_deref().and_then(Expr::variable).map(str::to_string));
             index.iter().for_each(|index| collect(index, found));
         }
         ExprKind::Cast { operand, .. } | ExprKind::Neg(operand) => collect(operand, found),
@@ -38,7 +38,7 @@ fn collect(expr: &Expr, found: &mut IndexSet<String>) {
                 Meaning::Reduction(_) => &args[..args.len().saturating_sub(1)],
                 Meaning::Function(_) | Meaning::Operator(_) | Meaning::Cast(_) => &[],
             };
-            found.extend(indices.iter().filter_map(variable).map(str::to_string));
+            found.extend(indices.iter().filter_map(Expr::variable).map(str::to_string));
             args.iter().for_each(|arg| collect(arg, found));
         }
     }

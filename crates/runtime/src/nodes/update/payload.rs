@@ -30,14 +30,14 @@ pub struct Payload<'a> {
     bytes: usize,
     /// Places that are not used have to be 0: they are handles, which a check follows.
     is_cleared: bool,
-    /// The bytes that a new element begins with; zeros, if there are none.
+    /// The bytes that a new element has, again and again; zeros, if there are none.
     fresh: Vec<MaybeUninit<u8>>,
     /// The others that are held, from number 1 on.
     held: Vec<MaybeUninit<u8>>,
 }
 
 impl<'a> Payload<'a> {
-    /// The values at positions, so many at each; a new one begins as `fresh`, of as many bytes or none.
+    /// The values at positions, so many at each; a new one is `fresh` again and again, or zeros.
     pub fn values(buffer: &'a mut Buffer, stride: usize, fresh: &[u8]) -> Payload<'a> {
         let bytes = stride * buffer.dtype().size();
         let fresh = fresh.iter().copied().map(MaybeUninit::new).collect();
@@ -108,12 +108,13 @@ impl<'a> Payload<'a> {
         let to = self.range(position..position + 1);
         let Some(to) = self.buffer.bytes_mut().get_mut(to) else { return };
         let from = match held.checked_sub(1) {
-            None => self.fresh.get(..self.bytes),
+            None => None,
             Some(other) => self.held.get(other as usize * self.bytes..(other as usize + 1) * self.bytes),
         };
         match from {
             Some(from) => to.copy_from_slice(from),
-            None => to.fill(MaybeUninit::new(0)),
+            None if self.fresh.is_empty() => to.fill(MaybeUninit::new(0)),
+            None => to.chunks_exact_mut(self.fresh.len()).for_each(|to| to.copy_from_slice(&self.fresh)),
         }
     }
 

@@ -16,7 +16,7 @@ use super::replaced::Replaced;
 use super::{Affine, Expansion, Indicators, Made, Relation};
 use crate::einsum::Bracket;
 use crate::einsum::ast::{Ast, Expr, ExprKind, Statement};
-use crate::einsum::check::names::{Meaning, meaning, variable};
+use crate::einsum::check::names::{Meaning, meaning};
 
 /// The indicators that the brackets of a program are.
 pub(super) fn indicators(ast: &Ast) -> Indicators {
@@ -32,7 +32,7 @@ impl Expansion<'_> {
     pub(super) fn bracketed(&mut self, statement: &Statement) {
         let mut accesses: Vec<(&str, Vec<&str>)> = Vec::new();
         collect(&statement.rhs, &mut accesses);
-        let target: IndexSet<&str> = statement.indices.iter().filter_map(variable).collect();
+        let target: IndexSet<&str> = statement.indices.iter().filter_map(Expr::variable).collect();
         // The variables that are dimensions of tensors and of lists.
         let mut of_tensors = target.clone();
         for (name, vars) in &accesses {
@@ -89,7 +89,7 @@ fn collect<'e>(expr: &'e Expr, found: &mut Vec<(&'e str, Vec<&'e str>)>) {
         }
         ExprKind::Apply { name, args, callee } => {
             if matches!(meaning(&name.text, args, *callee), Meaning::Access) {
-                found.push((&name.text, args.iter().filter_map(variable).collect()));
+                found.push((&name.text, args.iter().filter_map(Expr::variable).collect()));
             }
             args.iter().for_each(|arg| collect(arg, found));
         }

@@ -7,25 +7,11 @@ use lacunar_base::Span;
 use lacunar_notation::Role;
 
 use super::super::super::action::{Action, ActionKind};
-use super::super::super::ast::{Ast, Callee, Expr, ExprKind, Name};
+use super::super::super::ast::{Ast, Expr, ExprKind, Name};
 use super::super::super::declarations::Declarations;
 use super::super::super::error::{ActionMistake, OperatorMistake};
-use super::{Entry, Meaning, Resolver, meaning, variable};
+use super::{Entry, Meaning, Resolver, meaning};
 use crate::words;
-
-/// The word that counts the entries of a tensor.
-pub(super) const COUNT: &str = "nnz";
-
-/// The name of the tensor whose entries an expression of a condition counts: `nnz(A)`.
-pub(in crate::einsum::check) fn counted(expr: &Expr) -> Option<(&str, Span)> {
-    match &expr.kind {
-        ExprKind::Apply { name, args, callee: Callee::Named } if name.text == COUNT => match args.as_slice() {
-            [arg] => variable(arg).map(|tensor| (tensor, arg.span)),
-            _ => None,
-        },
-        _ => None,
-    }
-}
 
 impl<'a> Resolver<'a> {
     /// Resolves the names in actions and in their blocks.
@@ -118,7 +104,7 @@ impl<'a> Resolver<'a> {
 
     /// Resolves the names in a number that is computed between statements.
     fn scalar(&mut self, expr: &'a Expr) {
-        if let Some((name, span)) = counted(expr) {
+        if let Some((name, span)) = expr.counted() {
             self.counted.push((name, span));
             return self.read(name, span, None);
         }
@@ -147,7 +133,7 @@ impl<'a> Resolver<'a> {
                     args.iter().for_each(|arg| self.scalar(arg));
                 }
                 Meaning::Cast(_) if args.len() == 1 => args.iter().for_each(|arg| self.scalar(arg)),
-                Meaning::Access if name.text == COUNT => {
+                Meaning::Access if name.text == Expr::COUNT => {
                     self.errors.push(ActionMistake::CountOf { span: expr.span }.into());
                 }
                 Meaning::Access | Meaning::Reduction(_) | Meaning::Cast(_) => {
