@@ -380,13 +380,13 @@ fn numbers_of_packed_tensors_are_those_of_all_elements() {
     let cases =
         [("symmetric", [1.0, -2.0, -2.0, 4.0]), ("skew", [0.0, 3.0, -3.0, 0.0]), ("lower", [1.0, 0.0, 5.0, 2.0])];
     for (name, values) in cases {
-        let whole = Tensor::from_dense([2, 2], values.to_vec(), Format::dense(2)).unwrap();
+        let whole = Tensor::from_slice(&[2, 2], &values).unwrap();
         let half = whole.convert(Format::packed(name, 2).unwrap()).unwrap();
         let numbers = |tensor: &Tensor<f64>| (tensor.sum(), tensor.norm(), tensor.min(), tensor.max());
         assert_eq!(numbers(&half), numbers(&whole), "{name}");
     }
     // Nothing is 0 here but by what is not stored.
-    let ones = Tensor::from_dense([2, 2], vec![1.0; 4], Format::dense(2)).unwrap();
+    let ones = Tensor::from_slice(&[2, 2], &[1.0; 4]).unwrap();
     let half = ones.convert(Format::packed("symmetric", 2).unwrap()).unwrap();
     assert_eq!((half.nnz(), half.min()), (3, Some(1.0)));
 }
@@ -402,7 +402,7 @@ fn relations_at_a_distance_are_checked_in_sparse_storage() {
     let options = Options::new().structure("A(i,j): A(i+2,j+2) = A(i,j)").unwrap().format("A", Format::csr());
     let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options.backend(Backend::Interpreter)).unwrap();
     let run = |values: &[f64]| {
-        let a = Tensor::from_dense([6, 6], values.to_vec(), Format::dense(2)).unwrap().convert(Format::csr()).unwrap();
+        let a = Tensor::from_slice(&[6, 6], values).unwrap().convert(Format::csr()).unwrap();
         kernel.call::<Vec<f64>>(&[("A", &a), ("x", &vec![1.0; 6])])
     };
     let sums: Vec<f64> = values.chunks(6).map(|row| row.iter().sum()).collect();
