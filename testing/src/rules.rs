@@ -72,6 +72,7 @@ const MAPS: &[&str] = &[
     "M:R(i, j, ip, jp) := (0 <= i < j < n) * (ip = j) * (jp = i)\n",
     "M:R(i, j, ip, jp) := -1 * (0 <= j < i < n) * (ip = j) * (jp = i) + 2 * (0 <= i < n - 1) * (i = j) * (ip = n - 1) * (jp = ip)\n",
     "M:R(i, j, ip, jp) := (0 <= i < n) * (j = 2*k) * (0 < k) * (j < n) * (ip = i) * (jp = 0) + (0 <= i < n) * (j = 1) * (ip = i) * (jp = 0)\n",
+    "M:R(i, j, ip, jp) := (0 <= i < n) * (2 <= j < n) * (ip = i) * (jp = j % 2)\n",
 ];
 
 /// A term of a set.

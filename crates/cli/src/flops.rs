@@ -185,24 +185,31 @@ fn shared(a: &Access, b: &Access) -> Vec<VarId> {
 /// The pairs of entries of two tensors that have the same coordinate of a variable.
 fn joined(a: (&Access, &DynTensor), b: (&Access, &DynTensor), var: VarId) -> Result<f64, Failure> {
     let (left, right) = (counts(a.0, a.1, var)?, counts(b.0, b.1, var)?);
-    Ok(left.iter().zip(&right).map(|(&left, &right)| left as f64 * right as f64).sum())
+    let mut behind = right.iter().peekable();
+    let pairs = left.into_iter().map(|(at, count)| {
+        while behind.next_if(|(other, _)| *other < at).is_some() {}
+        behind.next_if(|(other, _)| *other == at).map_or(0.0, |(_, other)| count as f64 * *other as f64)
+    });
+    Ok(pairs.sum())
 }
 
-/// How many entries a tensor has at each coordinate of a variable.
-fn counts(access: &Access, tensor: &DynTensor, var: VarId) -> Result<Vec<u32>, Failure> {
+/// The coordinates of a variable at which a tensor has entries, in order, each with how many.
+fn counts(access: &Access, tensor: &DynTensor, var: VarId) -> Result<Vec<(u64, u64)>, Failure> {
     let dimension = access.vars.iter().position(|&other| other == var).unwrap_or_default();
     let coo = tensor.to_coo()?;
     let column = &coo.coords[dimension];
-    let largest = (0..column.len()).filter_map(|place| column.get(place)).max().map_or(0, |largest| largest + 1);
-    let mut counts = Vec::new();
-    let size = usize::try_from(largest).map_err(|_| lacunar::StorageError::overflow("the number of rows"))?;
-    counts
-        .try_reserve_exact(size)
-        .map_err(|_| lacunar::StorageError::from(lacunar_runtime::AllocError { bytes: largest.saturating_mul(4) }))?;
-    counts.resize(size, 0u32);
-    for place in (0..column.len()).filter_map(|place| column.get(place)) {
-        counts[place as usize] = counts[place as usize].saturating_add(1);
-    }
+    let mut counts: Vec<(u64, u64)> = Vec::new();
+    counts.try_reserve_exact(column.len()).map_err(|_| {
+        lacunar::StorageError::from(lacunar_runtime::AllocError { bytes: (column.len() as u64).saturating_mul(16) })
+    })?;
+    counts.extend((0..column.len()).filter_map(|place| Some((column.get(place)?, 1))));
+    // Rows are in order already in most formats.
+    counts.sort_by_key(|(at, _)| *at);
+    counts.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        kept.1 += if is_same { next.1 } else { 0 };
+        is_same
+    });
     Ok(counts)
 }
 

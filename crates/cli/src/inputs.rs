@@ -180,8 +180,9 @@ pub fn choose_pattern_formats(ast: &Ast, request: &mut Request) {
 
 /// Gives the tensors that a program reads from files behind other actions the types of these files, unless a type is declared, a
 /// statement assigns to the tensor before, or the program writes the file before. A tensor whose values are indices is of
-/// integers, whatever its file holds. Files that can't be read now are left for the program to tell.
-pub fn type_late_reads(ast: &Ast, indices: &BTreeSet<String>, request: &Request, declarations: &mut Declarations) {
+/// integers, whatever its file holds; one that no statement has, and of which nothing is declared, has the order of its file. Files that
+/// can't be read now are left for the program to tell.
+pub fn declare_late_reads(ast: &Ast, indices: &BTreeSet<String>, request: &Request, declarations: &mut Declarations) {
     let (mut settled, mut written) = (BTreeSet::new(), BTreeSet::new());
     settled.extend(request.givens.keys().map(String::as_str));
     Action::visit(&ast.body, &mut |action| match &action.kind {
@@ -191,12 +192,22 @@ pub fn type_late_reads(ast: &Ast, indices: &BTreeSet<String>, request: &Request,
         ActionKind::Write(_, file) => {
             written.insert(io::place_of(Path::new(file)));
         }
-        ActionKind::Read(name, file) if settled.insert(&name.text) && !declarations.dtypes.contains_key(&name.text) => {
+        ActionKind::Read(name, file) if settled.insert(&name.text) => {
             let path = Path::new(file);
             if written.contains(&io::place_of(path)) {
                 return;
             }
-            if let Ok(dtype) = io::dtype(path)
+            if order_of(ast, declarations, &name.text).is_none()
+                && let Ok(data) = io::read(path, &ReadOptions { progress: false, ..ReadOptions::default() })
+            {
+                let format = match data {
+                    Data::Coordinate(list) => listed_format(list.dims.len()),
+                    Data::Dense(array) => Format::dense(array.dims.len()),
+                };
+                declarations.formats.insert(name.text.clone(), format.into());
+            }
+            if !declarations.dtypes.contains_key(&name.text)
+                && let Ok(dtype) = io::dtype(path)
                 && !(indices.contains(&name.text) && dtype.is_float())
             {
                 declarations.dtypes.insert(name.text.clone(), dtype);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use lacunar_formats::DType;
 use lacunar_notation::{Role, TensorId};
-use lacunar_runtime::{Element, Tensor as DynTensor};
+use lacunar_runtime::{Element, StorageError, Tensor as DynTensor};
 
 use crate::bind::{Slot, declare_type};
 use crate::error::Error;
@@ -159,10 +159,14 @@ impl Kernel {
         let Times { convert, kernel, total, counts } = self.run_slots(&mut slots, &mut taken, out)?;
         let (mut results, mut others) = (Vec::new(), Vec::new());
         for (id, declared) in self.declared(Role::Result) {
-            if let Slot::Owned(tensor) = std::mem::replace(&mut slots[id.index()], Slot::Empty) {
-                let list = if self.program().is_output(id) { &mut results } else { &mut others };
-                list.push((declared.name.clone(), tensor));
-            }
+            let tensor = match std::mem::replace(&mut slots[id.index()], Slot::Empty) {
+                Slot::Owned(tensor) => tensor,
+                // The caller's own, which was swapped for it, or which nothing has changed.
+                Slot::Borrowed(tensor) => tensor.try_clone().map_err(StorageError::from)?,
+                Slot::Empty => continue,
+            };
+            let list = if self.program().is_output(id) { &mut results } else { &mut others };
+            list.push((declared.name.clone(), tensor));
         }
         Ok(Run { results, others, convert, kernel, total, counts })
     }

@@ -56,6 +56,14 @@ pub enum StorageError {
         /// How many the tensor has.
         order: usize,
     },
+    /// Coordinates of an element are too few or too many.
+    #[error("{found} coordinates are given for an element of a tensor of {order} dimensions")]
+    Coordinates {
+        /// How many are given.
+        found: usize,
+        /// How many dimensions the tensor has.
+        order: usize,
+    },
     /// An array has the wrong length.
     #[error("{what} has {found} elements, but {expected} are needed")]
     Length {

@@ -15,6 +15,8 @@ use super::{Access, Factor, Index, Part, Program, Rule, Term};
 
 /// Terms with more factors or names are refused: bounds the time of all questions about them.
 const MOST_FACTORS: usize = 64;
+/// How deep quotients in the target of a map are nested.
+const MOST_ROUNDED: usize = 8;
 
 /// The sets of the rules so far, over the symbols.
 pub(super) type Sets = BTreeMap<(String, Part), Result<Set, Error>>;
@@ -247,15 +249,50 @@ fn solved(
         target = target.iter().map(|form| form.as_ref().map(replaced).transpose()).collect::<Result<_, _>>()?;
         target[place] = Some(value);
     }
-    let mut forms = Vec::new();
-    for (form, name) in target.into_iter().zip(names) {
-        // A form of the point alone: neither of the target nor of what is rounded.
-        let good = form.filter(|form| form.factors().len() <= piece.column(order));
-        forms.push(good.ok_or_else(|| Error::Target { span, name: name.clone() })?);
-    }
     let gone: Vec<usize> = (order..2 * order).collect();
     let domains = piece.project_out(&gone).ok_or(Error::TooHard { span })?;
-    Ok(domains.into_iter().map(|domain| MapPiece { domain, target: forms.clone(), coefficient }).collect())
+    let relation = Related { piece: &tidy, order, target: &target };
+    let mut parts = Vec::new();
+    for mut domain in domains {
+        let mut forms = Vec::new();
+        for (form, name) in target.iter().zip(names) {
+            let form = form.as_ref().and_then(|form| relation.of_point(form, &mut domain, MOST_ROUNDED));
+            forms.push(form.ok_or_else(|| Error::Target { span, name: name.clone() })?);
+        }
+        parts.push(MapPiece { domain, target: forms, coefficient });
+    }
+    Ok(parts)
+}
+
+/// A relation of points and targets, with forms for these.
+struct Related<'a> {
+    piece: &'a Piece,
+    /// The number of dimensions of a point.
+    order: usize,
+    target: &'a [Option<Affine>],
+}
+
+impl Related<'_> {
+    /// A form of the relation as one of points alone, over a piece that gets the quotients which are in it; `None` if it depends on itself,
+    /// or on more of them than may be nested.
+    fn of_point(&self, form: &Affine, domain: &mut Piece, nested: usize) -> Option<Affine> {
+        let nested = nested.checked_sub(1)?;
+        let mut own = Affine::constant(form.offset());
+        for (column, factor) in form.terms() {
+            let part = if column < self.piece.column(self.order) {
+                Affine::variable(column)
+            } else if let Some(quotient) = column.checked_sub(self.piece.outer()) {
+                let div = self.piece.divs().get(quotient)?;
+                let numerator = self.of_point(&div.numerator, domain, nested)?;
+                domain.floor(&numerator, div.denominator)?
+            } else {
+                let told = self.target.get(column - self.piece.column(self.order))?.as_ref()?;
+                self.of_point(told, domain, nested)?
+            };
+            own = own.plus(&part.times(factor)?)?;
+        }
+        Some(own)
+    }
 }
 
 /// Terms without sums in them: products are multiplied out.

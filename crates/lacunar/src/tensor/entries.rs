@@ -36,8 +36,8 @@ impl<T: Element, const N: usize> Iterator for Entries<'_, T, N> {
 impl<T: Element> Tensor<T> {
     /// The stored entries in the order of storage, each with its coordinates and its value; none takes memory of its
     /// own. `N` is the order, and follows from a pattern such as `[i, j]`. Zeros that are stored are entries, and so is
-    /// every element of a dense tensor; padding of blocks, diagonals and slots is none. [`Tensor::for_each_entry`] does
-    /// not need to know the order.
+    /// every element of a dense tensor; padding of blocks, diagonals and slots is none. Of a packed tensor, the unique
+    /// elements alone are stored. [`Tensor::for_each_entry`] does not need to know the order.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};

@@ -91,15 +91,22 @@ impl<T: Element> Tensor<T> {
     }
 
     /// The same tensor with its dimensions in another order: dimension `k` of the result is dimension `modes[k]` of
-    /// this one. Nothing is copied or moved: a tensor in `csr` is in `csc` then.
+    /// this one. Nothing is copied or moved: a tensor in `csr` is in `csc` then. A packed one is dense then, as its
+    /// structure is that of its dimensions in their order.
     ///
     /// # Errors
-    /// `modes` does not name each dimension once.
+    /// `modes` does not name each dimension once; memory is refused.
     pub fn permute(self, modes: &[usize]) -> Result<Tensor<T>, Error> {
-        Ok(Tensor::of(self.inner.with_modes(modes)?))
+        Ok(Tensor::of(self.unpacked()?.unwrap_or(self).inner.with_modes(modes)?))
     }
 
-    /// The same tensor with its dimensions in reverse order, without a copy: a matrix transposed.
+    /// The tensor with a place for each element, if it is packed: a change of some of them does not keep the structure.
+    fn unpacked(&self) -> Result<Option<Tensor<T>>, Error> {
+        let is_packed = self.format().packing().is_some();
+        is_packed.then(|| self.convert(Format::dense(self.order()))).transpose()
+    }
+
+    /// The same tensor with its dimensions in reverse order, without a copy unless it is packed: a matrix transposed.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};
@@ -120,7 +127,7 @@ impl<T: Element> Tensor<T> {
     }
 
     /// A new tensor of the elements in a range of coordinates for each dimension, which are counted from the beginning of
-    /// the ranges there; in the same format.
+    /// the ranges there; in the same format, but dense of a packed tensor.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};
@@ -145,6 +152,9 @@ impl<T: Element> Tensor<T> {
                 return Err(Error::Argument(message));
             }
         }
+        if let Some(whole) = self.unpacked()? {
+            return whole.slice(ranges);
+        }
         let dims: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
         let mut coords: Vec<Coordinates> = dims.iter().map(|&size| Coordinates::for_size(size)).collect();
         let mut values = Vec::new();
@@ -160,7 +170,8 @@ impl<T: Element> Tensor<T> {
     }
 
     /// The tensor of a function of each element. The function is called with the stored values, and with the fill value, of
-    /// which the new fill value is made: so elements that are not stored remain so.
+    /// which the new fill value is made: so elements that are not stored remain so. Of a packed tensor, it is called with
+    /// each element, and the result is dense: functions of elements that follow from each other need not.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};
@@ -175,6 +186,9 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// The format cannot store elements of the new type, or memory is refused.
     pub fn map<U: Element>(&self, function: impl Fn(T) -> U) -> Result<Tensor<U>, Error> {
+        if let Some(whole) = self.unpacked()? {
+            return whole.map(function);
+        }
         let (fill, scalar) = (self.fill(), self.inner.fill());
         let new = Tensor::<U>::scalar(function(fill)).with_fill(function(fill))?.fill();
         // Padding is recognized by being the fill value.

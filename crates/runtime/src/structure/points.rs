@@ -302,7 +302,7 @@ fn fits(structure: &Structure, params: &[i64], dims: &[u64]) -> Result<(), Struc
         Some(true) => Ok(()),
         Some(false) => {
             let space = lacunar_sets::Space::new(names.clone(), Vec::<String>::new());
-            let context = lacunar_sets::Set::of_piece(space, structure.context().clone()).to_string();
+            let context = lacunar_sets::Set::of_piece(space, structure.context().clone()).conditions();
             Err(StructureError::Context { context, dims: dims.to_vec() })
         }
         None => Err(StructureError::TooHard),

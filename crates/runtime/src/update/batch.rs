@@ -40,6 +40,8 @@ use crate::words::Word;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch<T> {
     order: usize,
+    /// The number of coordinates of the first change that has another one.
+    other: Option<usize>,
     /// The coordinates of each change, one after the other.
     coordinates: Vec<u64>,
     pub(super) changes: Vec<Change<T>>,
@@ -70,7 +72,7 @@ pub struct Updated {
 impl<T: Element> Batch<T> {
     /// No changes of a tensor of an order.
     pub fn new(order: usize) -> Batch<T> {
-        Batch { order, coordinates: Vec::new(), changes: Vec::new() }
+        Batch { order, other: None, coordinates: Vec::new(), changes: Vec::new() }
     }
 
     /// Stores a value at coordinates, whatever is there. Coordinates that are too few or too many are an error of the update.
@@ -89,9 +91,8 @@ impl<T: Element> Batch<T> {
     }
 
     fn push(&mut self, coordinates: &[u64], change: Change<T>) -> &mut Batch<T> {
-        // A wrong number makes a wrong order, which the update refuses.
         if coordinates.len() != self.order {
-            self.order = usize::MAX;
+            self.other.get_or_insert(coordinates.len());
         }
         self.coordinates.extend_from_slice(coordinates);
         self.changes.push(change);
@@ -167,9 +168,9 @@ impl Tensor {
         if batch.is_empty() {
             return Ok(Updated::default());
         }
-        if batch.order != self.order() {
-            let (format, levels, order) = (self.format().clone(), self.order(), batch.order);
-            return Err(StorageError::Order { format, levels, order });
+        let wrong = batch.other.or((batch.order != self.order()).then_some(batch.order));
+        if let Some(found) = wrong {
+            return Err(StorageError::Coordinates { found, order: self.order() });
         }
         let count = u32::try_from(batch.len()).map_err(|_| StorageError::overflow("the number of changes"))?;
         (0..count).try_for_each(|number| self.check_entry(batch.at(number), T::DTYPE))?;

@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(stored(&narrow).len(), 200);
         let mut other = empty("dl", &[3, 4]);
         assert!(matches!(other.insert(&[1, 2], 1.0f32), Err(StorageError::Type { .. })));
-        assert!(matches!(other.insert(&[1], 1.0), Err(StorageError::Order { .. })));
+        assert!(matches!(other.insert(&[1], 1.0), Err(StorageError::Coordinates { .. })));
         assert!(matches!(other.insert(&[1, 4], 1.0), Err(StorageError::OutOfRange { dimension: 1, .. })));
         let mut single = empty("dq", &[2, 3]);
         single.insert(&[0, 1], 1.0).unwrap();

@@ -43,8 +43,7 @@ impl Tensor {
     /// Checks that an entry of a type may be stored at coordinates.
     fn check_entry(&self, coordinates: &[u64], dtype: DType) -> Result<(), StorageError> {
         if coordinates.len() != self.order() {
-            let (format, levels, order) = (self.format().clone(), self.order(), coordinates.len());
-            return Err(StorageError::Order { format, levels, order });
+            return Err(StorageError::Coordinates { found: coordinates.len(), order: self.order() });
         }
         let outside = |&(_, (coordinate, size)): &(usize, (&u64, &u64))| coordinate >= size;
         if let Some((dimension, (&coordinate, &size))) = coordinates.iter().zip(self.dims()).enumerate().find(outside) {

@@ -401,14 +401,14 @@ fn what_is_wrong_changes_nothing() {
     let before = graph.try_clone().unwrap();
     assert!(matches!(graph.insert(&[1, 4], 1.0), Err(StorageError::OutOfRange { dimension: 1, .. })));
     assert!(matches!(graph.insert(&[1, 2], 1.0f32), Err(StorageError::Type { .. })));
-    assert!(matches!(graph.remove::<f64>(&[1]), Err(StorageError::Order { .. })));
+    assert!(matches!(graph.remove::<f64>(&[1]), Err(StorageError::Coordinates { .. })));
     assert!(matches!(graph.grow_dims(&[2, 4]), Err(StorageError::Length { .. })));
     let mut batch = Batch::new(2);
     batch.set(&[0, 0], 1.0).set(&[0, 9], 1.0);
     assert!(matches!(graph.update(&batch), Err(StorageError::OutOfRange { .. })));
     let mut short = Batch::new(2);
     short.set(&[0], 1.0f64);
-    assert!(matches!(graph.update(&short), Err(StorageError::Order { .. })));
+    assert!(matches!(graph.update(&short), Err(StorageError::Coordinates { .. })));
     assert_eq!(graph, before);
 }
 

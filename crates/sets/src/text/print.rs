@@ -112,6 +112,20 @@ fn write_conditions(f: &mut fmt::Formatter<'_>, conditions: &str) -> fmt::Result
     if conditions.is_empty() { Ok(()) } else { write!(f, " : {conditions}") }
 }
 
+impl Set {
+    /// The conditions of the points alone: `m = n` of `[m, n] -> { [] : m = n }`, and none where every point is in the set.
+    ///
+    /// ```
+    /// use lacunar_sets::Set;
+    /// let square: Set = "[m, n] -> { [] : m = n }".parse().unwrap();
+    /// assert_eq!(square.conditions(), "m = n");
+    /// ```
+    pub fn conditions(&self) -> String {
+        let of_pieces = self.pieces().iter().map(|piece| conditions(piece, &names(self.space(), piece)));
+        of_pieces.collect::<Vec<_>>().join(", or ")
+    }
+}
+
 impl fmt::Display for Set {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let space = self.space();
