@@ -245,7 +245,7 @@ impl Tensor {
                     *(if before.is_some() { &mut updated.changed } else { &mut updated.inserted }) += 1;
                 }
                 failed => {
-                    self.undo(batch, &done)?;
+                    self.undo(batch, &done, &[])?;
                     return failed.map(|_| None);
                 }
             }
@@ -257,10 +257,7 @@ impl Tensor {
                     removed.extend(before.map(|value| (number, value)));
                 }
                 failed => {
-                    for (number, value) in removed {
-                        self.insert(batch.at(number), value)?;
-                    }
-                    self.undo(batch, &done)?;
+                    self.undo(batch, &done, &removed)?;
                     return failed.map(|_| None);
                 }
             }
@@ -284,15 +281,33 @@ impl Tensor {
         Ok(Some(before.filter(|_| !is_new)))
     }
 
-    /// Takes changes back, from the last on.
-    pub(super) fn undo<T: Element>(&mut self, batch: &Batch<T>, done: &[Done<T>]) -> Result<(), StorageError> {
-        for (number, before) in done.iter().rev() {
-            match before {
-                Some(value) => drop(self.insert(batch.at(*number), *value)?),
-                None => drop(self.remove::<T>(batch.at(*number))?),
-            }
+    /// Takes changes back: entries that were removed, then changes from the last on. Where nodes cannot hold what is between, all
+    /// at once.
+    pub(super) fn undo<T: Element>(
+        &mut self,
+        batch: &Batch<T>,
+        done: &[Done<T>],
+        removed: &[(u32, T)],
+    ) -> Result<(), StorageError> {
+        let before = removed.iter().map(|(number, value)| (*number, Some(*value))).chain(done.iter().rev().copied());
+        let one_by_one = before.clone().try_for_each(|(number, value)| match value {
+            Some(value) => self.insert(batch.at(number), value).map(drop),
+            None => self.remove::<T>(batch.at(number)).map(drop),
+        });
+        if !matches!(one_by_one, Err(StorageError::NotRepresentable { .. })) {
+            return one_by_one;
         }
-        Ok(())
+        let mut back = Batch::new(batch.order);
+        for (number, value) in before {
+            let at = batch.at(number);
+            match value {
+                Some(value) => back.set(at, value),
+                None => back.remove(at),
+            };
+        }
+        let natural: Vec<usize> = (0..self.order()).collect();
+        let changes = back.taken_together(&natural, self.dims(), element_of::<T>(self.fill()))?;
+        self.update_anew(&back, &changes).map(drop)
     }
 
     /// Makes the tensor anew from what is stored and changes in natural order.
@@ -359,6 +374,24 @@ mod tests {
     use super::*;
     use crate::nodes::limit;
     use crate::random::SplitMix;
+
+    #[test]
+    fn a_batch_that_nodes_cannot_hold_changes_nothing() {
+        // A row of such nodes has 1, 3, 4, .. elements, but not 2.
+        for text in ["d{btree<1>}", "{bst}{btree<1>}"] {
+            let format = text.parse::<FormatSpec>().unwrap().resolve(2).unwrap();
+            let mut tensor = Tensor::zeros(vec![5, 7], &format, DType::F64).unwrap();
+            tensor.insert(&[4, 1], 7.0).unwrap();
+            let before = tensor.to_string();
+            let mut batch = Batch::new(2);
+            for (at, value) in [([2, 0], 1.0), ([2, 6], 2.0), ([2, 3], 1.0), ([3, 5], 3.0), ([3, 6], 3.0)] {
+                batch.set(&at, value);
+            }
+            let error = tensor.update(&batch).unwrap_err();
+            assert!(matches!(error, StorageError::NotRepresentable { .. }), "{text}: {error}");
+            assert_eq!((tensor.to_string(), tensor.nnz()), (before, 1), "{text}");
+        }
+    }
 
     #[test]
     fn without_memory_nothing_is_changed() {

@@ -45,10 +45,7 @@ impl Tensor {
             failed => failed,
         };
         if !matches!(outcome, Ok(true)) {
-            for (number, value) in removed {
-                self.insert(batch.at(number), value)?;
-            }
-            self.undo(batch, &done)?;
+            self.undo(batch, &done, &removed)?;
             for number in puts.numbers {
                 self.prune(batch.at(number))?;
             }
