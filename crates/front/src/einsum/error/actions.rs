@@ -29,9 +29,11 @@ impl ActionMistake {
                     .label(span, "no round")
                     .hint("the second number is behind the last: `0 .. 20` has 20 rounds")
             }
-            ActionMistake::NotWhole { span } => Diagnostic::error("E0607", "the end of a range is an integer")
-                .label(span, "another type")
-                .hint("convert it, as in `for k in 0 .. i64(n) { .. }`"),
+            ActionMistake::NotWhole { span } => {
+                Diagnostic::error("E0607", "the ends of a range and seeds are integers")
+                    .label(span, "another type")
+                    .hint("convert it, as in `for k in 0 .. i64(n) { .. }`")
+            }
             ActionMistake::NotANumber { span } => Diagnostic::error("E0608", "a condition asks numbers alone")
                 .label(span, "not a number")
                 .hint("compute it in a statement before, as in `r = sum(i, x(i) * x(i))`, or count entries: `nnz(A)`"),
@@ -55,14 +57,18 @@ impl ActionMistake {
                     .label(span, "the structure is compared when the tensor is given")
                     .hint("leave the structure away")
             }
-            ActionMistake::Generator { span, word } => Diagnostic::error("E0622", "this is no kind of made-up tensor")
-                .label(span, "not a kind, or with another argument")
-                .note("kinds: rand, ones, arange, sparse(DENSITY), uniform(ENTRIES PER ROW)")
-                .hint(words::did_you_mean(
-                    &word,
-                    Generator::WORDS,
-                    "write, for example, `random A sparse(0.01) seed 7`",
-                )),
+            ActionMistake::Generator { span, word } => {
+                let usual = "write, for example, `random A sparse(0.01) seed 7`";
+                let diagnostic = match Generator::WORDS.contains(&word.as_str()) {
+                    true => Diagnostic::error("E0622", format!("`{word}` does not take this argument"))
+                        .label(span, "not that of the kind")
+                        .hint(usual),
+                    false => Diagnostic::error("E0622", "this is no kind of made-up tensor")
+                        .label(span, "not a kind")
+                        .hint(words::did_you_mean(&word, Generator::WORDS, usual)),
+                };
+                diagnostic.note("kinds: rand, ones, arange, sparse(DENSITY, from 0 to 1), uniform(ENTRIES PER ROW)")
+            }
             ActionMistake::Count { span } => {
                 Diagnostic::error("E0623", "`nnz` counts entries between statements alone")
                     .label(span, "in a statement")

@@ -9,8 +9,8 @@ use lacunar_notation::Role;
 use super::super::super::action::{Action, ActionKind};
 use super::super::super::ast::{Ast, Expr, ExprKind, Name};
 use super::super::super::declarations::Declarations;
-use super::super::super::error::{ActionMistake, OperatorMistake};
-use super::{Entry, Meaning, Resolver, meaning};
+use super::super::super::error::{ActionMistake, NameMistake, OperatorMistake};
+use super::{Entry, Meaning, Resolver, meaning, reserved};
 use crate::words;
 
 impl<'a> Resolver<'a> {
@@ -171,7 +171,9 @@ impl<'a> Resolver<'a> {
             self.ordered_by_declarations(&named, &alike);
         }
         for (name, span) in named {
-            if !self.names.tensors.contains_key(name) {
+            if let Some(what) = reserved(name) {
+                self.errors.push(NameMistake::Reserved { name: name.to_string(), span, what }.into());
+            } else if !self.names.tensors.contains_key(name) {
                 let tensors = self.names.tensors.keys().map(String::as_str);
                 let otherwise =
                     format!("no statement tells its dimensions: declare their sizes, for example `-d {name}:100,100`");
