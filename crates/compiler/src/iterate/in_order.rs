@@ -11,7 +11,7 @@
 //! from loops over open variables ascends if these are such digits, with the greatest first, and with the sign that makes the place grow.
 
 use lacunar_base::Arena;
-use lacunar_formats::{Level, LevelKind};
+use lacunar_formats::{Format, Level, LevelKind};
 use lacunar_notation::concrete::Assign;
 use lacunar_notation::{Access, AssignOp, Equation, Expr, Indicator, Tensor, VarId};
 
@@ -21,15 +21,18 @@ use crate::algebra::{preserves_fill, without};
 /// each once.
 pub fn is_appended(tensors: &Arena<Tensor>, lhs: &Access, body: &Expr, loops: &[VarId]) -> bool {
     let format = &tensors[lhs.tensor].format;
-    let is_plain = |level: &Level| [LevelKind::DENSE, LevelKind::COMPRESSED].contains(&level.kind);
     let places: Vec<VarId> = format.mode_order().iter().map(|&mode| lhs.vars[mode]).collect();
     // Loops come to no place that the body leaves out: it has to be one that the result may leave out.
     let assign = Assign { lhs: lhs.clone(), op: AssignOp::Set, rhs: body.clone() };
-    preserves_fill(tensors, &assign)
-        && format.map().is_none()
+    preserves_fill(tensors, &assign) && ends_compressed(format) && in_order(tensors, body, loops, &places)
+}
+
+/// True for a format of dense and compressed levels, the last of which is compressed.
+pub(super) fn ends_compressed(format: &Format) -> bool {
+    let is_plain = |level: &Level| [LevelKind::DENSE, LevelKind::COMPRESSED].contains(&level.kind);
+    format.map().is_none()
         && format.levels().iter().all(is_plain)
         && format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED)
-        && in_order(tensors, body, loops, &places)
 }
 
 /// True if loops in this order over `places`, the variables of a result in the order of its levels, and over summed ones come to every

@@ -6,11 +6,10 @@
 //! ```
 
 use lacunar_base::Arena;
-use lacunar_formats::{Level, LevelKind};
 use lacunar_notation::concrete::{Assign, Stmt};
 use lacunar_notation::{Access, AssignOp, ExprKind, Role, Tensor, VarId, WorkspaceKind};
 
-use super::in_order::in_order;
+use super::in_order::{ends_compressed, in_order};
 use super::joined::joined;
 use crate::algebra::{preserves_fill, without};
 
@@ -83,11 +82,7 @@ fn direct(tensors: &Arena<Tensor>, consumer: &Stmt, producer: &Stmt) -> Option<S
 
 /// True for a result of dense and compressed levels, the last of which is appended to.
 pub(super) fn is_appended(target: &Tensor) -> bool {
-    let is_plain = |level: &Level| [LevelKind::DENSE, LevelKind::COMPRESSED].contains(&level.kind);
-    target.role == Role::Result
-        && target.format.map().is_none()
-        && target.format.levels().iter().all(is_plain)
-        && target.format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED)
+    target.role == Role::Result && ends_compressed(&target.format)
 }
 
 /// The loops around an assignment, if there is nothing else.
