@@ -21,7 +21,7 @@ mod structures;
 use fastrand::Rng;
 use lacunar_base::random::Draw;
 use lacunar_formats::{DType, Format, IndexWidth, Kind, Level, Scalar, Term};
-use lacunar_notation::{BinaryFn, Monoid, Rule, UnaryFn};
+use lacunar_notation::{BinaryFn, Monoid, Role, Rule, UnaryFn};
 
 use crate::instance::Instance;
 use crate::layouts;
@@ -42,6 +42,7 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
         let sketch = with_many_operands(with_last_again(Generator::new(&mut rng, seed).sketch()));
         if sketch.tensors.iter().all(|tensor| is_countable(tensor) && is_small(tensor))
             && let Ok(instance) = sketch.instance()
+            && has_all_inputs(&instance)
             && (!is_far(&sketch.sizes) || (ends(&sketch) && !has_diagonals(&sketch)))
         {
             let (sketch, instance) = match repeated(sketch.clone()) {
@@ -58,6 +59,12 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
         }
     }
     None
+}
+
+/// True if every input is a tensor of the sketch: a variable that no index has any more is read as a number.
+fn has_all_inputs(instance: &Instance) -> bool {
+    let mut inputs = instance.program.tensors.iter().filter(|(_, tensor)| tensor.role == Role::Input);
+    inputs.all(|(_, tensor)| instance.given.contains_key(&tensor.name))
 }
 
 /// True if the diagonals and blocks of a tensor can be counted; other tensors are refused.
