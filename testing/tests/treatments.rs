@@ -18,13 +18,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
-use engines::is_unreadable;
+use engines::{is_stored, is_unreadable};
 use fastrand::Rng;
 use lacunar::{Backend, Diagnostic, Error, Kernel, Options, Search, Step};
 use lacunar_base::Span;
 use lacunar_compiler::plan::{Plan, named_apart};
 use lacunar_front::Declarations;
-use lacunar_notation::concrete::Kernel as Loops;
 use lacunar_notation::{Role, Tensor};
 use lacunar_testing::data;
 use lacunar_testing::day::{all_wanted, chosen, today};
@@ -152,11 +151,6 @@ fn notation(instance: &Instance, _: &Suite) -> Result<(), String> {
     let commands = accepted(instance);
     let first = kernels(instance, &instance.source, &commands)?;
     same(instance, &format!("`{printed}` gives"), &first, &kernels(&declared, &printed, &commands)?)
-}
-
-/// True for loops that walk through stored dimensions, which have no text that is read: what they recover is not said in it.
-fn is_stored(kernel: &Loops) -> bool {
-    !kernel.stored.recovered.is_empty() || kernel.tensors.iter().any(|(_, tensor)| tensor.view.is_some())
 }
 
 /// A printed plan, whose converted operands are read from the tensors that they are made of, prints as the same again.

@@ -12,6 +12,7 @@ use lacunar::{Backend, DynTensor, Error, Format, Kernel, Optimization, Options, 
 use lacunar_compiler::plan::Conversion;
 use lacunar_front::Declarations;
 use lacunar_machine::{Machine, Reach, model};
+use lacunar_notation::concrete::Kernel as Loops;
 use lacunar_notation::{Action, Role, Tensor};
 use lacunar_runtime::pool::with_threads;
 use lacunar_testing::data;
@@ -185,9 +186,13 @@ impl BackEnd {
         }
     }
 
-    /// The kernel of the text of a kernel's plan; the kernel itself where that is of several statements or has loops that are not read.
+    /// The kernel of the text of a kernel's plan; the kernel itself where that is of several statements, or has no loops or such that are
+    /// not read.
     fn replanned(&self, instance: &Instance, kernel: Kernel) -> Result<Kernel, Error> {
         let [step] = kernel.steps() else { return Ok(kernel) };
+        if is_stored(step.kernel()) || step.plan().copied.is_some() {
+            return Ok(kernel);
+        }
         let text = step.plan().text();
         let options = self.options(instance, Phase::Fused, Declarations::default(), true);
         match Kernel::compile(&text, &Options { schedule: String::new().into(), ..options }) {
@@ -313,6 +318,11 @@ impl BackEnd {
         }
         Ok(runs)
     }
+}
+
+/// True for loops that walk through stored dimensions, which have no text that is read: what they recover is not said in it.
+pub fn is_stored(kernel: &Loops) -> bool {
+    !kernel.stored.recovered.is_empty() || kernel.tensors.iter().any(|(_, tensor)| tensor.view.is_some())
 }
 
 /// True if a printed kernel has loops that are not read: positions under a workspace, the unique elements of a tensor, positions of

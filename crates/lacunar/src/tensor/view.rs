@@ -2,6 +2,7 @@
 
 use std::ops::{Bound, Range, RangeBounds};
 
+use lacunar_formats::Format;
 use lacunar_runtime::coo::{Coo, Coordinates};
 use lacunar_runtime::{Buffer, Element, StorageError, Tensor as DynTensor, scalar_of};
 
@@ -153,7 +154,7 @@ impl<T: Element> Tensor<T> {
             }
         }
         if let Some(whole) = self.unpacked()? {
-            return whole.slice(ranges);
+            return whole.slice(ranges.as_slice());
         }
         let dims: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
         let mut coords: Vec<Coordinates> = dims.iter().map(|&size| Coordinates::for_size(size)).collect();

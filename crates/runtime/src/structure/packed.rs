@@ -251,7 +251,7 @@ impl Tensor {
     /// ```
     pub fn for_each_of_whole(&self, each: &mut dyn FnMut(usize, Option<Scalar>)) {
         let Some(packing) = self.format().packing() else { return };
-        let points = sizes(self.dims()).and_then(|params| Ok(Points::new(packing.structure(), &params, self.dims())?));
+        let points = sizes(self.dims()).and_then(|params| Points::new(packing.structure(), &params, self.dims()));
         let values = elements(self.values());
         // A tensor has been made of its structure, and each of its elements has a place.
         if let Ok(points) = points
