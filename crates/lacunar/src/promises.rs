@@ -56,10 +56,14 @@ pub(crate) fn check(kernel: &Kernel, sizes: &[u64]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The error of a promise that does not hold. The kernel knows no more where in the schedule it stood.
+/// The error of a promise that does not hold.
 fn broken(message: String, hint: &str) -> Error {
-    let diagnostics = vec![Diagnostic::error("E1208", message).hint(hint)];
-    Error::Schedule { source_text: String::new(), diagnostics }
+    of_schedule(Diagnostic::error("E1208", message).hint(hint))
+}
+
+/// A mistake of the schedule that sizes show. The kernel knows no more where in the schedule it stood.
+fn of_schedule(diagnostic: Diagnostic) -> Error {
+    Error::Schedule { source_text: String::new(), diagnostics: vec![diagnostic] }
 }
 
 /// Checks that the values of stored dimensions, and of fused variables with loops over pairs, can be counted.
@@ -74,7 +78,8 @@ fn check_counts(kernel: &Kernel, sizes: &[u64]) -> Result<(), Error> {
         if i64::try_from(most).is_err() {
             let name = &kernel.vars[var].name;
             let message = format!("`{name}` has {most} values, more than the {} that a loop can count", i64::MAX);
-            return Err(Error::Argument(message));
+            let hint = "loop over fewer variables at once, or over what is stored (`pos`)";
+            return Err(of_schedule(Diagnostic::error("E1221", message).hint(hint)));
         }
     }
     let mut fault = None;
@@ -82,10 +87,11 @@ fn check_counts(kernel: &Kernel, sizes: &[u64]) -> Result<(), Error> {
         let count = most(kernel, var, sizes);
         if fault.is_none() && count > MOST_STRIPS && counts_strips(kernel, var, around) {
             let name = &kernel.vars[var].name;
-            fault = Some(format!("the loop over `{name}` goes through {count} values one by one; make longer strips"));
+            fault = Some(format!("the loop over `{name}` goes through {count} values one by one"));
         }
     });
-    fault.map_or(Ok(()), |message| Err(Error::Argument(message)))
+    let of_strips = |message| of_schedule(Diagnostic::error("E1221", message).hint("make longer strips"));
+    fault.map_or(Ok(()), |message| Err(of_strips(message)))
 }
 
 /// Calls `look` on the variable of each loop, with those of the loops around it.

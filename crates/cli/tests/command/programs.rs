@@ -477,3 +477,52 @@ fn each_file_is_read() {
     let text = folder.succeed("run 'read x \"a.tns\"; print x; read x \"b.tns\"; print x; read x \"a.tns\"; print x'");
     assert!(text.contains("\nx = [2.5, 7]\nx = [5, 7]\nx = [2.5, 7]\n"), "{text}");
 }
+
+#[test]
+fn counts_and_numbers_of_no_statement_are_checked() {
+    let folder = Folder::new();
+    let dense = "-g B:arange -d B:2,2 --check";
+    folder.succeed(&format!("run 'n = 1; if nnz(B) > 3 {{ n = 2 }}; y(i) = B(i,j)' {dense}"));
+    folder.succeed(&format!("run 'fill x nnz(B); y(i) = x(i)' -d x:3 {dense}"));
+    folder.succeed(&format!("run 'fill n 3; y(i) = B(i,j)' {dense}"));
+    let masked = folder.succeed(&format!("run 'fill n nnz(B); C(i,j) = B(i,j) * (i < j); print n; print C' {dense}"));
+    assert!(masked.contains("\nn = 3\nC = [[0, 1], [0, 0]]\n"), "{masked}");
+}
+
+#[test]
+fn a_tensor_that_is_swapped_in_is_a_result() {
+    let folder = Folder::new();
+    folder.succeed("run 'A(i,j) = 2*A(i,j); swap B, A' -g A:ones -g B:arange -d A:2,2 -d B:2,2 -o A:a.tns -o B:b.tns");
+    assert_eq!((folder.read("a.tns").lines().count(), folder.read("b.tns").lines().count()), (4, 4));
+    assert!(folder.read("a.tns").ends_with("2 2 3\n"), "{}", folder.read("a.tns"));
+}
+
+#[test]
+fn a_late_file_tells_the_order_of_a_tensor() {
+    let folder = Folder::new();
+    folder.write("r.tns", "1 1 1\n2 2 2\n");
+    for program in ["n = 1; read A \"r.tns\"; print A", "if 1 > 0 { read A \"r.tns\" }; print A"] {
+        let text = folder.succeed(&format!("run '{program}'"));
+        assert!(text.contains("\nA = [[1, 0], [0, 2]]\n"), "{text}");
+    }
+}
+
+#[test]
+fn a_statement_that_begins_anew_is_warned_of() {
+    let folder = Folder::new();
+    let lost = folder.run("run 'y(0) = 1; y(1) = 2; print y' -d y:3");
+    assert!(lost.err.contains("warning: `y(1) = 2` assigns all of `y`"), "{}", lost.err);
+    let kept = folder.run("run 'y(0) = 1; y(1) += 2; z(i) = y(i); y(2) = 3; print z' -d y:3");
+    assert!(!kept.err.contains("warning") && kept.out.contains("\nz = [1, 2, 0]\n"), "{}{}", kept.err, kept.out);
+}
+
+#[test]
+fn operations_over_far_coordinates_are_counted_in_little_memory() {
+    let folder = Folder::new();
+    folder.write("far.tns", "5 1 2\n104924426112 2 3\n");
+    folder.write("z.tns", "5 2\n104924426112 4\n");
+    let dims = "-d A:1099511627776,10 -d z:1099511627776";
+    let text =
+        folder.succeed(&format!("run 'R(j) = A(i,j) * z(i)' -i A:far.tns -i z:z.tns -f A:ss -f z:sv {dims} -o R:-"));
+    assert!(text.contains("1 4\n2 12\n"), "{text}");
+}

@@ -133,12 +133,26 @@ impl<'a> State<'a> {
     fn number(&mut self, term: &Term) -> Result<Scalar, String> {
         for (place, tensor) in self.program.reading.tensors.iter().enumerate() {
             let Some(counted) = tensor.name.strip_prefix(COUNT) else { continue };
-            let tensors = &self.program.reading.tensors;
-            let of = tensors.iter().position(|tensor| tensor.name == counted);
-            let count = of.and_then(|of| self.stored[of].as_ref()).map_or(0, |lookup| lookup.values.len());
-            self.stored[place] = Some(Lookup::new(&number(count as i128))?);
+            let count = self.count(counted) as i128;
+            self.stored[place] = Some(Lookup::new(&number(count))?);
         }
         Ok(Run::new(self.program, &self.stored, &self.fills).value(term).scalar())
+    }
+
+    /// How many entries a tensor has: of one in dense storage, elements that are not its fill value.
+    fn count(&self, name: &str) -> usize {
+        let place = self.program.reading.tensors.iter().position(|tensor| tensor.name == name);
+        let differing = |values: &mut dyn Iterator<Item = &Scalar>, format: Option<&Format>, fill: Scalar| {
+            let is_dense = format.is_none_or(Format::is_dense);
+            values.filter(|value| !is_dense || **value != fill).count()
+        };
+        if let Some((place, lookup)) = place.and_then(|place| Some((place, self.stored[place].as_ref()?))) {
+            let format = Some(&self.program.formats[place]);
+            return differing(&mut lookup.values.values(), format, self.fills[place]);
+        }
+        let given = self.question.given.get(name);
+        given
+            .map_or(0, |entries| differing(&mut entries.values.values(), self.question.formats.get(name), entries.fill))
     }
 
     /// Sets a counter.

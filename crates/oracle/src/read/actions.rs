@@ -199,7 +199,9 @@ impl Reader<'_> {
                     Action::Read(self.named(&name.text)?, self.first_file(&name.text) == Some(file))
                 }
                 ActionKind::Fill(name, value) => {
-                    let (tensor, value) = (self.named(&name.text)?, self.number(value)?);
+                    // Nothing else may tell the number of dimensions: then it is a number.
+                    let tensor = self.named(&name.text).unwrap_or_else(|_| self.tensor(&name.text, 0));
+                    let value = self.number(value)?;
                     let dtype = self.types[tensor.index()].unwrap_or(DType::F64);
                     Action::Fill(tensor, cast(value, dtype))
                 }
