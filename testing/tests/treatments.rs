@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
-use engines::{is_stored, is_unreadable};
+use engines::{has_no_text, is_unreadable};
 use fastrand::Rng;
 use lacunar::{Backend, Diagnostic, Error, Kernel, Options, Search, Step};
 use lacunar_base::Span;
@@ -185,7 +185,7 @@ fn concrete(instance: &Instance, suite: &Suite) -> Result<(), String> {
     }
     for step in first.statements() {
         let kernel = &named_apart(step.kernel().clone());
-        if is_stored(kernel) {
+        if has_no_text(kernel) {
             continue;
         }
         let printed = kernel.to_string();
@@ -259,7 +259,7 @@ fn mutated(instance: &Instance, suite: &Suite) -> Result<(), String> {
     let lacks = |tensor: &Tensor| tensor.role == Role::Input && !is_given(&tensor.name);
     // The oracle goes through all values of an index, of which a summand may have more than that can be.
     let is_open = kernel.vars.iter().any(|(_, var)| var.size.is_some_and(|size| size > MOST_VALUES));
-    if is_stored(kernel) || is_open || kernel.tensors.iter().any(|(_, tensor)| lacks(tensor)) {
+    if has_no_text(kernel) || is_open || kernel.tensors.iter().any(|(_, tensor)| lacks(tensor)) {
         return Ok(());
     }
     for _ in 0..MUTATIONS {

@@ -190,11 +190,15 @@ impl BackEnd {
     /// not read.
     fn replanned(&self, instance: &Instance, kernel: Kernel) -> Result<Kernel, Error> {
         let [step] = kernel.steps() else { return Ok(kernel) };
-        if is_stored(step.kernel()) || step.plan().copied.is_some() {
+        let is_alone = matches!(instance.program.body.as_slice(), [Action::Assign(_)]);
+        // A text says nothing of structures, by which loops read an element for several.
+        let has_structure = step.kernel().tensors.iter().any(|(_, tensor)| tensor.structure.is_some());
+        if !is_alone || has_structure || has_no_text(step.kernel()) || step.plan().copied.is_some() {
             return Ok(kernel);
         }
         let text = step.plan().text();
-        let options = self.options(instance, Phase::Fused, Declarations::default(), true);
+        // As the command does, with the flags that the program was planned with.
+        let options = self.options(instance, Phase::Fused, instance.declarations.clone(), true);
         match Kernel::compile(&text, &Options { schedule: String::new().into(), ..options }) {
             Err(error) if is_unreadable(&error) => Ok(kernel),
             read => read,
@@ -320,9 +324,10 @@ impl BackEnd {
     }
 }
 
-/// True for loops that walk through stored dimensions, which have no text that is read: what they recover is not said in it.
-pub fn is_stored(kernel: &Loops) -> bool {
-    !kernel.stored.recovered.is_empty() || kernel.tensors.iter().any(|(_, tensor)| tensor.view.is_some())
+/// True for loops whose text is not read: it does not say what loops through stored dimensions recover, and no number in it is complex.
+pub fn has_no_text(kernel: &Loops) -> bool {
+    let is_apart = |tensor: &Tensor| tensor.view.is_some() || (tensor.dtype.is_complex() && !tensor.fill().is_zero());
+    !kernel.stored.recovered.is_empty() || kernel.tensors.iter().any(|(_, tensor)| is_apart(tensor))
 }
 
 /// True if a printed kernel has loops that are not read: positions under a workspace, the unique elements of a tensor, positions of

@@ -41,14 +41,7 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
     let assign = assign.clone();
     let summed = |var: &VarId| is_summed(kernel, &assign, *var);
     let dense = kernel.tensors[assign.lhs.tensor].format.is_dense();
-    let is_plain = loops.iter().all(|var| kernel.provenance.is_plain(*var));
-    let combines = assign.op.monoid().is_none_or(|monoid| monoid.compared().is_none());
-    if !dense
-        && is_plain
-        && combines
-        && !kernel.updates
-        && is_appended(&kernel.tensors, &assign.lhs, &assign.rhs, &loops)
-    {
+    if appends(kernel, &assign, &loops) {
         kernel.stmt = Stmt::foralls(&loops, Stmt::Assign(Assign { op: AssignOp::Set, ..assign }));
         return Ok(());
     }
@@ -93,6 +86,46 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
     Ok(())
 }
 
+/// True if loops append what a statement sums up to a sparse result as it comes.
+fn appends(kernel: &Kernel, assign: &Assign, loops: &[VarId]) -> bool {
+    let tensor = &kernel.tensors[assign.lhs.tensor];
+    let is_plain = loops.iter().all(|var| kernel.provenance.is_plain(*var));
+    let combines = assign.op.monoid().is_none_or(|monoid| monoid.compared().is_none());
+    tensor.role == Role::Result
+        && !tensor.format.is_dense()
+        && is_plain
+        && combines
+        && !kernel.updates
+        && is_appended(&kernel.tensors, &assign.lhs, &assign.rhs, loops)
+}
+
+/// Assigns what is appended as it comes: there is no value at its place that it could be combined with.
+pub(super) fn assign_appended(kernel: &mut Kernel) {
+    fn assigned(kernel: &Kernel, stmt: Stmt, loops: &mut Vec<VarId>) -> Stmt {
+        match stmt {
+            Stmt::Assign(assign) if appends(kernel, &assign, loops) => {
+                Stmt::Assign(Assign { op: AssignOp::Set, ..assign })
+            }
+            Stmt::Assign(_) => stmt,
+            Stmt::Forall(var, body) => {
+                loops.push(var);
+                let body = assigned(kernel, *body, loops);
+                loops.pop();
+                Stmt::Forall(var, Box::new(body))
+            }
+            Stmt::Where { consumer, producer } => Stmt::Where {
+                consumer: Box::new(assigned(kernel, *consumer, loops)),
+                producer: Box::new(assigned(kernel, *producer, loops)),
+            },
+            Stmt::Sequence(stmts) => {
+                Stmt::Sequence(stmts.into_iter().map(|stmt| assigned(kernel, stmt, loops)).collect())
+            }
+        }
+    }
+    let stmt = std::mem::take(&mut kernel.stmt);
+    kernel.stmt = assigned(kernel, stmt, &mut Vec::new());
+}
+
 /// Checks a schedule that is carried out: every operand is reached from its outermost level inwards, every sparse result is
 /// appended to in the order of its levels and once at each place, and threads share only loops that they can share.
 ///
@@ -134,6 +167,36 @@ fn check_workspaces(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
     let message =
         format!("a workspace over `{}` does not tell which coordinates a sparse result has", kernel.vars[part].name);
     let hint = "let the workspace be over variables of the statement that are not split, fused or bounded, or store the result densely";
+    Err(Diagnostic::error("E1214", message).label(span_of(schedule), "after this").hint(hint))
+}
+
+/// Checks statements one after the other: those that give a sparse result values have one of its blocks in common, which is there for all
+/// of them. A place outside of blocks is appended once.
+fn check_places(kernel: &Kernel, stmts: &[Stmt], loops: &[VarId], schedule: &Schedule) -> Result<(), Diagnostic> {
+    let is_sparse = |tensor: &TensorId| {
+        let tensor = &kernel.tensors[*tensor];
+        tensor.role == Role::Result && !tensor.format.is_dense()
+    };
+    let given = |stmt: &Stmt| stmt.writes().into_iter().find(is_sparse);
+    let mut results = stmts.iter().filter_map(given);
+    let (Some(result), Some(_)) = (results.next(), results.next()) else { return Ok(()) };
+    let mut accesses = Vec::new();
+    stmts.iter().for_each(|stmt| {
+        stmt.visit_assigns(&mut |assign| accesses.extend((assign.lhs.tensor == result).then_some(&assign.lhs)));
+    });
+    let has_block = |lhs: &&Access| {
+        let (inside, outside): (Vec<VarId>, Vec<VarId>) =
+            lhs.vars.iter().partition(|var| is_in_block(kernel, lhs, **var));
+        !inside.is_empty() && outside.iter().all(|var| kernel.provenance.is_known(*var, loops))
+    };
+    if accesses.iter().all(has_block) {
+        return Ok(());
+    }
+    let Tensor { name, format, .. } = &kernel.tensors[result];
+    let message = format!("`{name}` ({format}) is sparse, and gets values at several places of the loops");
+    let hint = format!(
+        "store `{name}` densely, or let a workspace take the values: `where(.. = w(..), sequence(w(..) += .., w(..) += ..))`"
+    );
     Err(Diagnostic::error("E1214", message).label(span_of(schedule), "after this").hint(hint))
 }
 
@@ -186,7 +249,10 @@ fn check_assembly(kernel: &Kernel, stmt: &Stmt, loops: &mut Vec<VarId>, schedule
             check_assembly(kernel, producer, loops, schedule)?;
             check_assembly(kernel, consumer, loops, schedule)
         }
-        Stmt::Sequence(stmts) => stmts.iter().try_for_each(|stmt| check_assembly(kernel, stmt, loops, schedule)),
+        Stmt::Sequence(stmts) => {
+            check_places(kernel, stmts, loops, schedule)?;
+            stmts.iter().try_for_each(|stmt| check_assembly(kernel, stmt, loops, schedule))
+        }
         Stmt::Assign(Assign { lhs, rhs, .. }) => {
             let tensor = &kernel.tensors[lhs.tensor];
             let is_direct = || is_appended(&kernel.tensors, lhs, rhs, loops);

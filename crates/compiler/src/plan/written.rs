@@ -167,6 +167,7 @@ impl Written {
         if (is_dense && !self.kernel.updates) || finish::check(&self.kernel, &nothing).is_err() {
             finish::finish(&mut self.kernel, &nothing)?;
         }
+        finish::assign_appended(&mut self.kernel);
         Ok(())
     }
 

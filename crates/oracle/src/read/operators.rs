@@ -25,14 +25,17 @@ impl Reader<'_> {
             return Ok(Value::Typed(total, mixes));
         }
         let values = args.iter().map(|arg| self.value(arg)).collect::<Result<Vec<_>, _>>()?;
+        let mixes = common(&values, None);
         let operand = match self.declared.iter().find(|declared| declared.name.text == operator.name()) {
             Some(Declared { bodies: Bodies::External(function), .. }) => function.signature().operand,
-            _ => computed_in(common(&values, None)),
+            _ => computed_in(mixes),
         };
         let defined = self.defined(operator, operand)?;
         let dtype = defined.result;
         let operands = values.into_iter().map(|value| settled(value, operand)).collect();
-        Ok(Value::Typed(Term { node: Node::Apply(defined, operands), dtype }, dtype))
+        // Half floats that are computed in `f32` are half floats again.
+        let stays = matches!(mixes, DType::F16 | DType::BF16) && dtype == computed_in(mixes);
+        Ok(Value::Typed(Term { node: Node::Apply(defined, operands), dtype }, if stays { mixes } else { dtype }))
     }
 
     /// The operation that a function is, on a type.

@@ -360,12 +360,15 @@ impl<'a> Typer<'a> {
     fn applied(&mut self, operator: Operator, args: &[ast::Expr], span: Span) -> Option<Value> {
         let values: Vec<Option<Value>> = args.iter().map(|arg| self.expr(arg)).collect();
         let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
-        let dtype = operators::operand_of(operator, self.mixed(&values, None).arithmetic());
+        let mixed = self.mixed(&values, None);
+        let dtype = operators::operand_of(operator, mixed.arithmetic());
         let operator = self.of_type(operator, dtype, span)?;
         let Typed { operand, result, .. } = operator.typed()?;
         let operands = values.into_iter().map(|value| self.settle(value, *operand)).collect::<Option<_>>()?;
         let kind = ExprKind::Apply(operator, operands);
-        Some(Value::Typed(Expr { kind, dtype: *result, span }, *result))
+        // Numbers of a type for storage remain of it, as those of functions do.
+        let stays = mixed.is_float() && mixed.is_storage() && *result == mixed.arithmetic();
+        Some(Value::Typed(Expr { kind, dtype: *result, span }, if stays { mixed } else { *result }))
     }
 
     /// The bodies of an operator in one type: that which they mix into beside an operand.
