@@ -494,7 +494,7 @@ fn a_tensor_that_is_swapped_in_is_a_result() {
     let folder = Folder::new();
     folder.succeed("run 'A(i,j) = 2*A(i,j); swap B, A' -g A:ones -g B:arange -d A:2,2 -d B:2,2 -o A:a.tns -o B:b.tns");
     assert_eq!((folder.read("a.tns").lines().count(), folder.read("b.tns").lines().count()), (4, 4));
-    assert!(folder.read("a.tns").ends_with("2 2 3\n"), "{}", folder.read("a.tns"));
+    assert!(folder.read("a.tns").ends_with("2 2 3.0\n"), "{}", folder.read("a.tns"));
 }
 
 #[test]
@@ -524,5 +524,5 @@ fn operations_over_far_coordinates_are_counted_in_little_memory() {
     let dims = "-d A:1099511627776,10 -d z:1099511627776";
     let text =
         folder.succeed(&format!("run 'R(j) = A(i,j) * z(i)' -i A:far.tns -i z:z.tns -f A:ss -f z:sv {dims} -o R:-"));
-    assert!(text.contains("1 4\n2 12\n"), "{text}");
+    assert!(text.contains("1 4.0\n2 12.0\n"), "{text}");
 }

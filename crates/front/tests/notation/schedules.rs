@@ -124,8 +124,8 @@ fn all_mistakes_are_found_but_not_those_that_follow() {
     assert_eq!(codes(SPMV, "split(i,i0,i1,), unroll(i,), reorder(i,j)"), ["E0901", "E0901"]);
     assert_eq!(codes(SPMV, "split(i,$,i1,2)"), ["E0101"]);
     assert_eq!(codes(SPMV, "split(i,i0,i1,99999999999999999999)"), ["E0104"]);
-    assert_eq!(codes("y(i) = v(i + 1) * x(i)", "precompute(v(i + 1), i, w)"), ["E0904"]);
-    assert_eq!(codes("y(i) = v(i + 1) * x(i)", "pos(i, p, v(2*i))"), ["E0904"]);
+    assert_eq!(codes("y(i) = A(i + 1,i) * x(i)", "precompute(A(i + 1,i), i, w)"), ["E0904"]);
+    assert_eq!(codes("y(i) = A(i + 1,i) * x(i)", "pos(i, p, A(2*i,i))"), ["E0904"]);
     assert_eq!(codes(SPMV, "unroll(i,4294967296)"), ["E0904"]);
     assert_eq!(codes(SPMV, "precompute(A(i,j)+)"), ["E0901"]);
     assert_eq!(codes(SPMV, "precompute(A(i)*x(j),j,jw)"), ["E0202"]);
