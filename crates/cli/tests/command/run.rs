@@ -278,3 +278,20 @@ fn a_dense_result_larger_than_memory_is_refused() {
     folder.fail(line, 4, "error[E1302]: `y` gets every element, 281474976710656 bytes");
     assert!(!folder.path("y.tns").exists());
 }
+
+#[test]
+fn printed_plans_of_several_statements_and_of_numbers_run_again() {
+    let folder = Folder::new();
+    folder.write("x.tns", "1 3\n2 -3\n3 2\n");
+    for (program, expected) in [
+        ("y(i) = x(i) * 2; y(i) += x(i)", "y(0) = 9"),
+        ("y(i) = A(i,j) * x(j); y(i) += x(i)", "y(0) = 5"),
+        ("s = max(1, x(0)); s = max(s, 2) + s", "s = 6"),
+    ] {
+        let flags = "-i x:x.tns -g A:ones -d A:3,3";
+        let flags = if program.contains("A(") { flags } else { "-i x:x.tns" };
+        let plan = folder.succeed(&format!("compile '{program}' {flags} --emit concrete"));
+        let again = folder.succeed(&format!("run '{plan}' {flags}"));
+        assert!(again.contains(expected), "{plan}{again}");
+    }
+}

@@ -20,12 +20,12 @@ use lacunar_formats::schema::{Extent, FieldKind, Node, Schema};
 use lacunar_notation::concrete::{Assign, Kernel};
 use lacunar_notation::{Access, AssignOp, Equation, Expr, ExprKind, Indicator, TensorId, VarId};
 
+use super::combined::{Combined, Met};
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order};
 use super::traffic::{self, Memory, Trip};
-use crate::algebra::{Support, choice, preserves_fill, support, without};
+use crate::algebra::{Support, preserves_fill, without};
 use crate::concretize::{fits_registers, is_in_block, turn};
 use crate::iterate::iterators::AccessKey;
-use crate::operators::visited;
 
 /// Size of a dimension that is not known.
 const UNKNOWN_SIZE: f64 = 1000.0;
@@ -57,7 +57,7 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], m
         kernel,
         order,
         memory,
-        root: rhs,
+        root: Combined::of(kernel, rhs),
         preserves_fill: is_sparse,
         converted: discordant(kernel, lhs, rhs, order),
     };
@@ -95,7 +95,7 @@ struct Model<'a> {
     order: &'a [VarId],
     memory: Memory,
     /// The whole right-hand side: it restricts the loops around a producer.
-    root: &'a Expr,
+    root: Combined<'a>,
     /// Nothing is to be done if no operand of it is stored.
     preserves_fill: bool,
     /// Operands that this order demands in another format than theirs.
@@ -212,70 +212,62 @@ impl Model<'_> {
     }
 
     /// The number of iterations that an expression leaves a loop over `var`, and the number of coordinates that are looked at.
-    fn trip(&self, expr: &Expr, var: VarId, bound: &[VarId]) -> Option<(f64, f64)> {
-        match &expr.kind {
-            ExprKind::Literal(_) => None,
+    fn trip(&self, expr: &Combined<'_>, var: VarId, bound: &[VarId]) -> Option<(f64, f64)> {
+        match expr {
+            Combined::Number => None,
             // A fill value that is not zero has to be visited, unless the result has it as well.
-            ExprKind::Access(access)
+            Combined::Access(access)
                 if !self.preserves_fill && !self.kernel.tensors[access.tensor].fill().is_zero() =>
             {
                 None
             }
-            ExprKind::Access(access) => {
+            Combined::Access(access) => {
                 self.segment(access, var, bound).map(|segment| (segment, segment * self.visit(access, var)))
             }
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => self.trip(a, var, bound),
-            ExprKind::Binary(function, left, right) => {
-                let (a, b) = (self.trip(left, var, bound), self.trip(right, var, bound));
-                match (support(&self.kernel.tensors, *function, left, right), a, b) {
-                    // The intervals of an indicator are looked up, not merged.
-                    // The one coordinate of a gather is looked up in the other.
-                    (Support::Intersection, Some(a), Some(b)) if is_gather(self.kernel, left) => {
-                        Some((a.0.min(b.0), a.1))
+            Combined::Same(a) => self.trip(a, var, bound),
+            Combined::Pair(support, met, operands) => {
+                let (a, b) = (self.trip(&operands[0], var, bound), self.trip(&operands[1], var, bound));
+                match (support, a, b) {
+                    (Support::Intersection, Some(a), Some(b)) => {
+                        let looked_at = match met {
+                            Met::Left => a.1,
+                            Met::Right => b.1,
+                            Met::Both => a.1 + b.1,
+                        };
+                        Some((a.0.min(b.0), looked_at))
                     }
-                    (Support::Intersection, Some(a), Some(b)) if is_gather(self.kernel, right) => {
-                        Some((a.0.min(b.0), b.1))
-                    }
-                    (Support::Intersection, Some(a), Some(b)) if is_computed(self.kernel, left) => {
-                        Some((a.0.min(b.0), b.1))
-                    }
-                    (Support::Intersection, Some(a), Some(b)) if is_computed(self.kernel, right) => {
-                        Some((a.0.min(b.0), a.1))
-                    }
-                    (Support::Intersection, Some(a), Some(b)) => Some((a.0.min(b.0), a.1 + b.1)),
                     (Support::Intersection, one, None) | (Support::Intersection, None, one) => one,
                     (Support::Left, one, _) | (Support::Right, _, one) => one,
                     (Support::Union, Some(a), Some(b)) => {
                         let together = (a.0 + b.0).min(self.size(var));
-                        let in_pieces = [left, right].into_iter().all(|operand| self.is_interval(operand, var));
+                        let in_pieces = operands.iter().all(|operand| self.is_interval(operand, var));
                         Some((together, if in_pieces { together } else { a.1 + b.1 }))
                     }
                     // A dense operand of a sum: every coordinate.
                     (Support::Union, ..) => None,
                 }
             }
-            ExprKind::Apply(operator, operands) => {
+            Combined::Sets(sets, operands) => {
                 let trips: Vec<_> = operands.iter().map(|operand| self.trip(operand, var, bound)).collect();
-                let visited = visited(&self.kernel.tensors, *operator, operands);
-                let of_set = |set: Vec<usize>| {
-                    let demanded = set.into_iter().filter_map(|k| trips[k]);
+                let of_set = |set: &Vec<usize>| {
+                    let demanded = set.iter().filter_map(|k| trips[*k]);
                     demanded.reduce(|a, b| (a.0.min(b.0), a.1 + b.1))
                 };
-                let all = visited.demanded(operands.len()).into_iter().map(of_set).collect::<Option<Vec<_>>>()?;
+                let all = sets.iter().map(of_set).collect::<Option<Vec<_>>>()?;
                 let (met, merged) = all.into_iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, f64::max(a.1, b.1)));
                 Some((met.min(self.size(var)), merged))
             }
-            ExprKind::Select(operands) => {
-                let chosen = choice(&self.kernel.tensors, operands);
-                let condition = self.trip(&operands[0], var, bound);
-                let other = if chosen.is_same { self.trip(chosen.other, var, bound) } else { None };
+            Combined::Choice { is_same, parts } => {
+                let [condition, usual, other] = &**parts;
+                let condition = self.trip(condition, var, bound);
+                let other = if *is_same { self.trip(other, var, bound) } else { None };
                 let other = match (condition, other) {
                     (Some(a), Some(b)) => (a.0.min(b.0), a.1 + b.1),
                     (one, None) | (None, one) => one?,
                 };
-                match (&chosen.usual.kind, self.trip(chosen.usual, var, bound)) {
+                match (usual, self.trip(usual, var, bound)) {
                     (_, Some(usual)) => Some(((usual.0 + other.0).min(self.size(var)), usual.1 + other.1)),
-                    (ExprKind::Literal(_), None) => Some(other),
+                    (Combined::Number, None) => Some(other),
                     (_, None) => None,
                 }
             }
@@ -294,11 +286,18 @@ impl Model<'_> {
     }
 
     /// True if only indicators restrict `var`: to intervals, which are merged piece by piece.
-    fn is_interval(&self, expr: &Expr, var: VarId) -> bool {
-        expr.accesses().into_iter().all(|access| {
-            let indicator = self.kernel.tensors[access.tensor].indicator.as_deref();
-            indicator.is_some_and(|own| own.gather().is_none()) || self.segment(access, var, &[]).is_none()
-        })
+    fn is_interval(&self, expr: &Combined<'_>, var: VarId) -> bool {
+        match expr {
+            Combined::Number => true,
+            Combined::Access(access) => {
+                let indicator = self.kernel.tensors[access.tensor].indicator.as_deref();
+                indicator.is_some_and(|own| own.gather().is_none()) || self.segment(access, var, &[]).is_none()
+            }
+            Combined::Same(a) => self.is_interval(a, var),
+            Combined::Pair(_, _, parts) => parts.iter().all(|part| self.is_interval(part, var)),
+            Combined::Sets(_, parts) => parts.iter().all(|part| self.is_interval(part, var)),
+            Combined::Choice { parts, .. } => parts.iter().all(|part| self.is_interval(part, var)),
+        }
     }
 
     /// The cost of the loops over `vars` around `expr`, of which those before `first` are shared with the whole
@@ -306,13 +305,14 @@ impl Model<'_> {
     fn nest(&self, expr: &Expr, vars: &[VarId], (lhs, writes): (&Access, bool), first: Option<usize>) -> (f64, f64) {
         let mut vars = vars.to_vec();
         vars.sort_by_key(|var| turn(self.order, *var));
+        let combined = Combined::of(self.kernel, expr);
         let mut entered = 1.0;
         let mut total = 0.0;
         let mut trips = Vec::with_capacity(vars.len());
         for (depth, &var) in vars.iter().enumerate() {
             let shared = first.is_some_and(|first| turn(self.order, var) < first);
-            let outer = if shared { self.trip(self.root, var, &vars[..depth]) } else { None };
-            let own = self.trip(expr, var, &vars[..depth]);
+            let outer = if shared { self.trip(&self.root, var, &vars[..depth]) } else { None };
+            let own = self.trip(&combined, var, &vars[..depth]);
             let restricted = match (outer, own) {
                 (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.min(b.1))),
                 (one, None) | (None, one) => one,
@@ -425,26 +425,6 @@ fn most_elements(schema: &Schema) -> f64 {
     };
     let of_node = |node: &Node| node.elems().map(|(_, field)| count(node, field.array())).sum::<f64>();
     schema.nodes().iter().map(of_node).fold(1.0, f64::max)
-}
-
-/// True if an operand is an indicator.
-fn is_computed(kernel: &Kernel, operand: &Expr) -> bool {
-    match &operand.kind {
-        ExprKind::Access(access) => kernel.tensors[access.tensor].indicator.is_some(),
-        ExprKind::Cast(a) => is_computed(kernel, a),
-        _ => false,
-    }
-}
-
-/// True if an operand is an indicator that gathers coordinates.
-fn is_gather(kernel: &Kernel, operand: &Expr) -> bool {
-    match &operand.kind {
-        ExprKind::Access(access) => {
-            matches!(kernel.tensors[access.tensor].indicator.as_deref(), Some(Indicator::Gather(_)))
-        }
-        ExprKind::Cast(a) => is_gather(kernel, a),
-        _ => false,
-    }
 }
 
 /// The number of operations of an expression that are not in a sum.

@@ -12,6 +12,7 @@
 
 mod auto;
 mod candidates;
+mod combined;
 pub(crate) mod convert;
 mod copy;
 mod cost;

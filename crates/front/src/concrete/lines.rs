@@ -61,6 +61,13 @@ pub enum LineRole {
 }
 
 impl Line {
+    /// The line for a tensor that belongs to a statement: the next one behind it, or else the last.
+    pub(crate) fn of<'a>(lines: &'a [Line], tensor: &str, statement: Span) -> Option<&'a Line> {
+        let mut own = lines.iter().filter(|line| line.name == tensor);
+        let is_behind = |line: &&Line| line.span.range().start > statement.range().start;
+        own.clone().find(is_behind).or_else(|| own.next_back())
+    }
+
     /// True for a tensor of the program, whose name the user gives values to or asks for.
     pub fn is_outside(&self) -> bool {
         matches!(self.role, LineRole::Input | LineRole::Result | LineRole::Updated | LineRole::Inserted)
@@ -129,14 +136,20 @@ pub(crate) fn split(source: &str) -> (String, Vec<Line>, Vec<Mistake>) {
 
 /// Gives a program its lines. The result that is said to be updated, or whose value before has a line, has its earlier value combined.
 pub(crate) fn update(ast: &mut Ast, mut lines: Vec<Line>) {
-    let sources: Vec<String> = lines.iter().filter_map(|line| line.source.clone()).collect();
-    for line in lines.iter_mut().filter(|line| line.role == LineRole::Result && sources.contains(&line.name)) {
-        line.role = LineRole::Updated;
+    let starts: Vec<usize> = ast.statements.iter().map(|statement| statement.span.range().start).collect();
+    // The lines of a statement stand behind it.
+    let of_statement = |line: &Line| starts.iter().filter(|start| **start < line.span.range().start).count();
+    let with_source = |line: &Line| Some((line.source.clone()?, of_statement(line)));
+    let sources: Vec<(String, usize)> = lines.iter().filter_map(with_source).collect();
+    for line in lines.iter_mut().filter(|line| line.role == LineRole::Result) {
+        if sources.contains(&(line.name.clone(), of_statement(line))) {
+            line.role = LineRole::Updated;
+        }
     }
     for statement in &mut ast.statements {
-        let is_updated = |line: &Line| line.name == statement.name.text && line.role == LineRole::Updated;
+        let line = Line::of(&lines, &statement.name.text, statement.span);
         let monoid = statement.nest.as_ref().and_then(|nest| nest.monoid);
-        if let Some(monoid) = monoid.filter(|_| lines.iter().any(is_updated)) {
+        if let Some(monoid) = monoid.filter(|_| line.is_some_and(|line| line.role == LineRole::Updated)) {
             statement.op = AssignOp::Reduce(monoid);
         }
     }

@@ -55,3 +55,4 @@ pub use lines::{Line, LineRole};
 pub(crate) use lines::{split, update};
 pub(crate) use parser::{begins, statement};
 pub(crate) use resolve::resolve;
+pub(crate) use sources::read_sources;

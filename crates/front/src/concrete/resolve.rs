@@ -49,7 +49,7 @@ pub(crate) fn resolve(
             vars[own.index()] = var(&mut kernel, name, *span);
         }
     }
-    let of_result = lines.iter().find(|line| line.name == program.tensors[result].name).map(|line| line.role);
+    let of_result = Line::of(lines, &program.tensors[result].name, statement.span).map(|line| line.role);
     kernel.updates = of_result == Some(LineRole::Updated);
     if nest.is_inserted || of_result == Some(LineRole::Inserted) {
         kernel.assembly = Assembly::Insert;
@@ -59,7 +59,8 @@ pub(crate) fn resolve(
         ExprKind::Reduce(monoid, vars, _) if monoid.compared().is_some() => indices.extend(vars),
         _ => {}
     });
-    let mut resolver = Resolver { nest, lines, kernel, vars, workspaces: Vec::new(), indices };
+    let span = statement.span;
+    let mut resolver = Resolver { nest, lines, span, kernel, vars, workspaces: Vec::new(), indices };
     resolver.add_workspaces();
     resolver.kernel.provenance = resolver.provenance().map_err(|mistake| vec![mistake.into()])?;
     resolver.size();
@@ -93,6 +94,8 @@ fn var(kernel: &mut Kernel, name: &str, span: Span) -> VarId {
 struct Resolver<'a> {
     nest: &'a Nest,
     lines: &'a [Line],
+    /// The statement, behind which its lines stand.
+    span: Span,
     kernel: Kernel,
     /// The kernel's variable of each of the nest's.
     vars: Vec<VarId>,
@@ -107,7 +110,7 @@ impl Resolver<'_> {
     }
 
     fn line(&self, name: &str) -> Option<&Line> {
-        self.lines.iter().find(|line| line.name == name)
+        Line::of(self.lines, name, self.span)
     }
 
     /// Adds the workspaces, in the order of their lines.

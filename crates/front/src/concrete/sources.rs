@@ -32,6 +32,11 @@ pub(super) fn replace(nest: &mut Nest, relations: &mut IndexMap<String, Bracket>
     in_statement(&mut nest.body, sources);
 }
 
+/// The same in a statement without loops, which is one of index notation: it may read what it assigns.
+pub(crate) fn read_sources(statement: &mut Statement, sources: &IndexMap<String, String>) {
+    in_expression(&mut statement.rhs, sources);
+}
+
 fn in_statement(stmt: &mut Stmt, sources: &IndexMap<String, String>) {
     match stmt {
         Stmt::Assign(statement) => {

@@ -261,8 +261,9 @@ impl<'a> Parser<'a> {
     // Statements.
 
     fn statement(&mut self) -> Result<Statement, Error> {
-        let statement = self.assignment()?;
+        let mut statement = self.assignment()?;
         self.ends()?;
+        concrete::read_sources(&mut statement, &self.sources);
         Ok(statement)
     }
 

@@ -1,0 +1,93 @@
+//! How the operands of an expression restrict loops together: what of the cost model does not depend on the order of the loops.
+//!
+//! Whether a function intersects or unites follows from the values of its operands where they are absent, which takes a walk through
+//! each of them. It is found once for an expression, of whose loops many orders are looked at.
+//!
+//! ```text
+//! A(i,j) * x(j) + b(i)      Pair(Union) of Pair(Intersection) of A, x, and of b
+//! ```
+
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::{Access, Expr, ExprKind, Indicator};
+
+use crate::algebra::{Support, choice, support};
+use crate::operators::visited;
+
+/// An expression with how it combines what restricts loops.
+pub(super) enum Combined<'e> {
+    /// A number restricts nothing.
+    Number,
+    /// An access, by what it stores.
+    Access(&'e Access),
+    /// What restricts the operand.
+    Same(Box<Combined<'e>>),
+    /// Two operands.
+    Pair(Support, Met, Box<[Combined<'e>; 2]>),
+    /// Operands of an operator, and the sets of them that have to be there together.
+    Sets(Vec<Vec<usize>>, Vec<Combined<'e>>),
+    /// A selection: its condition, and the values where that is absent and where it is not. The latter restricts only if both are the
+    /// same where they are absent.
+    Choice { is_same: bool, parts: Box<[Combined<'e>; 3]> },
+}
+
+/// The operands of an intersection whose coordinates are met one by one; those of the other are looked up.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Met {
+    Left,
+    Right,
+    Both,
+}
+
+impl<'e> Combined<'e> {
+    pub fn of(kernel: &Kernel, expr: &'e Expr) -> Combined<'e> {
+        let tensors = &kernel.tensors;
+        let of = |expr: &'e Expr| Combined::of(kernel, expr);
+        match &expr.kind {
+            ExprKind::Literal(_) => Combined::Number,
+            ExprKind::Access(access) => Combined::Access(access),
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => Combined::Same(Box::new(of(a))),
+            ExprKind::Binary(function, left, right) => {
+                // The intervals of an indicator are looked up, not merged; the one coordinate of a gather is looked up in the other.
+                let met = if is_gather(kernel, left) {
+                    Met::Left
+                } else if is_gather(kernel, right) || is_computed(kernel, left) {
+                    Met::Right
+                } else if is_computed(kernel, right) {
+                    Met::Left
+                } else {
+                    Met::Both
+                };
+                Combined::Pair(support(tensors, *function, left, right), met, Box::new([of(left), of(right)]))
+            }
+            ExprKind::Apply(operator, operands) => {
+                let sets = visited(tensors, *operator, operands).demanded(operands.len());
+                Combined::Sets(sets, operands.iter().map(of).collect())
+            }
+            ExprKind::Select(operands) => {
+                let chosen = choice(tensors, operands);
+                let parts = Box::new([of(&operands[0]), of(chosen.usual), of(chosen.other)]);
+                Combined::Choice { is_same: chosen.is_same, parts }
+            }
+        }
+    }
+}
+
+/// True if an operand is an indicator.
+fn is_computed(kernel: &Kernel, operand: &Expr) -> bool {
+    match &operand.kind {
+        ExprKind::Access(access) => kernel.tensors[access.tensor].indicator.is_some(),
+        ExprKind::Cast(a) => is_computed(kernel, a),
+        _ => false,
+    }
+}
+
+/// True if an operand is an indicator that gathers coordinates.
+fn is_gather(kernel: &Kernel, operand: &Expr) -> bool {
+    match &operand.kind {
+        ExprKind::Access(access) => {
+            matches!(kernel.tensors[access.tensor].indicator.as_deref(), Some(Indicator::Gather(_)))
+        }
+        ExprKind::Cast(a) => is_gather(kernel, a),
+        _ => false,
+    }
+}
