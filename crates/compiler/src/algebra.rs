@@ -469,6 +469,25 @@ pub fn infer_fills(program: &mut Program) {
     set_rests(program);
 }
 
+/// Gives results the fill values that they have whatever is known of the structure of operands: no structure changes what is meant. Before
+/// statements are confined to the elements that may be other than 0.
+pub fn keep_fills(program: &mut Program) {
+    if program.tensors.iter().all(|(_, tensor)| tensor.structure.is_none()) {
+        return;
+    }
+    let mut plain = program.clone();
+    for id in plain.tensors.handles() {
+        plain.tensors[id].structure = None;
+    }
+    infer_fills(&mut plain);
+    for statement in &program.statements {
+        let result = &mut program.tensors[statement.lhs.tensor];
+        if !result.format.is_dense() && result.fill.is_none() {
+            result.fill = Some(plain.tensors[statement.lhs.tensor].fill());
+        }
+    }
+}
+
 /// An expression in which elements at indices that are no variables have the fill value of their tensor where these lie outside, if that
 /// is not 0, as a sum over no coordinate is.
 fn filled_outside(tensors: &Arena<Tensor>, expr: Expr) -> Expr {

@@ -92,7 +92,11 @@ fn sum_over(expr: Expr, vars: &[VarId]) -> Expr {
 fn reduce_whole(monoid: Monoid, expr: Expr, vars: Vec<VarId>) -> Expr {
     match expr.kind {
         ExprKind::Cast(_) if expr.dtype.is_storage() => {
-            expr.map_children(&mut |value| reduce_whole(monoid, value, vars.clone()))
+            let reduced = |value: Expr| {
+                let operand = monoid.operand(value.dtype);
+                reduce_whole(monoid, value.cast(operand), vars.clone())
+            };
+            expr.map_children(&mut |value| reduced(value))
         }
         kind => Expr::reduce(monoid, vars, Expr { kind, ..expr }),
     }

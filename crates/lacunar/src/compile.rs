@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use lacunar_backend_c::{COptions, print};
 use lacunar_base::{Category, Diagnostic, Trace};
-use lacunar_compiler::algebra::{infer_fills, selected, with_pruned_mask};
+use lacunar_compiler::algebra::{infer_fills, keep_fills, selected, with_pruned_mask};
 use lacunar_compiler::comparisons::with_patterns;
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
@@ -244,6 +244,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     structure::check(&program).map_err(fault)?;
     trace.print("structure", || structures(&program));
     let shared = shared(&mut program, &schedules, options);
+    keep_fills(&mut program);
     structure::settle(&mut program);
     let completed = unique.into_iter().filter(|id| !program.tensors[*id].is_unique).collect();
     infer_fills(&mut program);

@@ -101,6 +101,14 @@ impl Monoid {
         self.0
     }
 
+    /// The type in which it combines values that come in another one: its own, if it is an operator that a program declares.
+    pub fn operand(self, dtype: DType) -> DType {
+        match self.0 {
+            BinaryFn::User(operator) => operator.typed().map_or(dtype, |typed| typed.operand),
+            _ => dtype,
+        }
+    }
+
     /// Adds the operators that it is made of, as they are declared, each once.
     pub fn operators(self, found: &mut Vec<Operator>) {
         if let BinaryFn::User(operator) = self.0 {

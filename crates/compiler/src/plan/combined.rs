@@ -10,10 +10,10 @@
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{Access, Expr, ExprKind, Indicator};
 
-use crate::algebra::{Support, choice, support};
+use crate::algebra::{Support, background, choice, support};
 use crate::operators::visited;
 
-/// An expression with how it combines what restricts loops.
+/// An expression with how it combines what restricts loops. A converted number is one.
 pub(super) enum Combined<'e> {
     /// A number restricts nothing.
     Number,
@@ -45,7 +45,10 @@ impl<'e> Combined<'e> {
         match &expr.kind {
             ExprKind::Literal(_) => Combined::Number,
             ExprKind::Access(access) => Combined::Access(access),
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => Combined::Same(Box::new(of(a))),
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => match of(a) {
+                Combined::Number => Combined::Number,
+                other => Combined::Same(Box::new(other)),
+            },
             ExprKind::Binary(function, left, right) => {
                 // The intervals of an indicator are looked up, not merged; the one coordinate of a gather is looked up in the other.
                 let met = if is_gather(kernel, left) {
@@ -57,7 +60,16 @@ impl<'e> Combined<'e> {
                 } else {
                     Met::Both
                 };
-                Combined::Pair(support(tensors, *function, left, right), met, Box::new([of(left), of(right)]))
+                let pair = [of(left), of(right)];
+                match (support(tensors, *function, left, right), pair) {
+                    // What is computed with a number and absent where the other operand is restricts as that does: `A(i,j) > 0`.
+                    (Support::Union, [other, Combined::Number] | [Combined::Number, other])
+                        if background(tensors, expr).is_some_and(|background| background.absent) =>
+                    {
+                        Combined::Same(Box::new(other))
+                    }
+                    (support, pair) => Combined::Pair(support, met, Box::new(pair)),
+                }
             }
             ExprKind::Apply(operator, operands) => {
                 let sets = visited(tensors, *operator, operands).demanded(operands.len());

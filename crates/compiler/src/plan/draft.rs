@@ -404,6 +404,6 @@ pub(super) fn combined(kernel: &Kernel, monoid: Monoid, before: Access, value: E
         ExprKind::Cast(exact) => *exact,
         kind => Expr { kind, ..value },
     };
-    let computed = DType::promote(exact.dtype, dtype).arithmetic();
+    let computed = monoid.operand(DType::promote(exact.dtype, dtype).arithmetic());
     Expr::binary(function, before.cast(computed), exact.cast(computed), computed).cast(dtype)
 }
