@@ -80,12 +80,16 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
         Some(verdict) => shown.print("", &report::agreement(verdict))?,
         None => {}
     }
+    let mut written = Vec::new();
     for (name, file) in &request.outputs {
-        if let Some((_, tensor)) = all.iter().find(|(result, _)| result == name) {
-            output::write(tensor, file, request.base)?;
-        }
+        let found = all.iter().find(|(result, _)| result == name);
+        let (_, tensor) = found.ok_or_else(|| {
+            let message = format!("`{name}` has no value for {file}: no statement that gives it one was carried out");
+            lacunar::Error::NoValue(message)
+        })?;
+        written.push((tensor, file));
     }
-    Ok(())
+    written.into_iter().try_for_each(|(tensor, file)| output::write(tensor, file, request.base))
 }
 
 /// Compares results with what the program means, of whole inputs, whatever is known of their structures.

@@ -420,7 +420,7 @@ fn simplified(function: BinaryFn, a: Expr, b: Expr, rebuild: impl FnOnce(ExprKin
 }
 
 /// Gives fill values to the results that have none declared: the background of the statement that sets them, if fill values
-/// other than 0 are among its operands. A dense result has no elements that are not stored, and keeps 0. A
+/// other than 0 are among its operands. A dense result has no elements that are not stored, and keeps 0, as a packed one does. A
 /// result that values are first combined with begins with the identity, unless another action may have given it a value before:
 /// that one has the fill value 0.
 ///
@@ -459,7 +459,8 @@ pub fn infer_fills(program: &mut Program) {
         }
         let filled = |access: &&Access| !program.tensors[access.tensor].fill().is_zero();
         let is_filled = statement.rhs.accesses().iter().any(filled);
-        if result.format.is_dense() || !(is_filled || leaves_out(&statement.rhs)) {
+        let is_zero_elsewhere = result.format.is_dense() || result.format.packing().is_some();
+        if is_zero_elsewhere || !(is_filled || leaves_out(&statement.rhs)) {
             continue;
         }
         let explicit = make_explicit(statement, &mut program.vars.clone());
@@ -542,11 +543,18 @@ fn any(vars: Vec<VarId>, condition: Expr) -> Expr {
 fn filled_between(program: &mut Program, statement: &Assignment, rhs: Expr) -> Expr {
     let (vars, fill) = (&statement.lhs.vars, program.tensors[statement.lhs.tensor].fill());
     let mut indicators: Vec<Access> = Vec::new();
-    for access in rhs.accesses() {
-        let solved = access.vars.last().is_some_and(|last| vars.contains(last));
-        if program.tensors[access.tensor].role == Role::Indicator && solved && !indicators.contains(access) {
-            indicators.push(access.clone());
-        }
+    // Elements that are summands of an index have indicators of their own: `R(p(i) + 1)`.
+    let mut told = vars.clone();
+    let open = |access: &&Access, told: &[VarId], known: &[Access]| {
+        let tensor = &program.tensors[access.tensor];
+        let is_element = tensor.indicator.as_deref().is_some_and(|indicator| indicator.gather().is_some());
+        let of = if is_element { told } else { vars.as_slice() };
+        let solved = access.vars.last().is_some_and(|last| of.contains(last));
+        tensor.role == Role::Indicator && solved && !known.contains(*access)
+    };
+    while let Some(access) = rhs.accesses().into_iter().find(|access| open(access, &told, &indicators)) {
+        told.extend(&access.vars);
+        indicators.push(access.clone());
     }
     if statement.op != AssignOp::Set || fill.is_zero() || indicators.is_empty() {
         return rhs;

@@ -495,6 +495,8 @@ fn a_tensor_that_is_swapped_in_is_a_result() {
     folder.succeed("run 'A(i,j) = 2*A(i,j); swap B, A' -g A:ones -g B:arange -d A:2,2 -d B:2,2 -o A:a.tns -o B:b.tns");
     assert_eq!((folder.read("a.tns").lines().count(), folder.read("b.tns").lines().count()), (4, 4));
     assert!(folder.read("a.tns").ends_with("2 2 3.0\n"), "{}", folder.read("a.tns"));
+    folder.fail("run 'if 0 { y(i) = x(i) }; z(i) = x(i)' -g x:ones -d x:2 -o z:z.tns -o y:y.tns", 2, "E0203");
+    assert!(!folder.files().iter().any(|file| file == "z.tns" || file == "y.tns"));
 }
 
 #[test]
