@@ -111,6 +111,17 @@ pub enum WorkspaceKind {
     Sorted,
 }
 
+impl WorkspaceKind {
+    /// The kind of a workspace with so many variables: marks and places are for one.
+    pub fn for_order(self, order: usize) -> WorkspaceKind {
+        match (order, self) {
+            (0, _) => WorkspaceKind::Scalar,
+            (1, kind) | (_, kind @ WorkspaceKind::Dense) => kind,
+            _ => WorkspaceKind::Sorted,
+        }
+    }
+}
+
 impl Role {
     /// True for a tensor that has no storage: its elements follow from their coordinates.
     pub fn is_computed(self) -> bool {

@@ -302,13 +302,7 @@ fn first_varies(kernel: &Kernel, leaf: VarId) -> Option<TensorId> {
 /// A new workspace. Where its kind is not said, it is chosen when all commands are carried out.
 fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, fill: Scalar, span: Span) -> TensorId {
     let order = vars.len();
-    let kind = match (order, kind) {
-        (0, _) => WorkspaceKind::Scalar,
-        // Marks and places are for one variable.
-        (1, Some(listed)) if Role::Workspace(listed).is_listed() => listed,
-        (_, Some(WorkspaceKind::Dense)) => WorkspaceKind::Dense,
-        _ => WorkspaceKind::Sorted,
-    };
+    let kind = kind.unwrap_or(WorkspaceKind::Sorted).for_order(order);
     let base = if order == 0 { "t" } else { "w" };
     let mut number = 1;
     let name = loop {

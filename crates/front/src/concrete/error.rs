@@ -59,6 +59,12 @@ pub(crate) enum Mistake {
         span: Span,
         name: String,
     },
+    /// A variable that has indices.
+    ScalarKind {
+        span: Span,
+        name: String,
+        indices: usize,
+    },
     /// A workspace that nothing reads.
     NotRead {
         span: Span,
@@ -192,6 +198,12 @@ impl Mistake {
                     .label(span, "the place of a value")
                     .hint("such a workspace is `dense`, or `scalar`")
             }
+            Mistake::ScalarKind { span, name, indices } => Diagnostic::error(
+                "E1410",
+                format!("a `scalar` workspace has one value, and `{name}` has {indices} indices"),
+            )
+            .label(span, "with indices")
+            .hint(format!("leave out the line for `{name}`, or let it say `dense`")),
             Mistake::NotRead { span, name } => {
                 Diagnostic::error("E1406", format!("`{name}` is filled by a producer, and no consumer reads it"))
                     .label(span, "this statement")

@@ -350,6 +350,10 @@ impl Resolver<'_> {
             if is_place && said.is_some() && tensor.role.is_listed() {
                 return Err(vec![Mistake::PlaceKind { span: tensor.span, name }.into()]);
             }
+            if kind == WorkspaceKind::Scalar && !vars.is_empty() {
+                return Err(vec![Mistake::ScalarKind { span: tensor.span, name, indices: vars.len() }.into()]);
+            }
+            let kind = kind.for_order(vars.len());
             self.kernel.tensors[id] = Tensor::workspace(name, kind, dims, fill, tensor.span);
             if said.is_some() {
                 self.kernel.provenance.stored.push(id);
