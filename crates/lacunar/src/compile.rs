@@ -14,7 +14,7 @@ use lacunar_compiler::comparisons::with_patterns;
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_compiler::{structure, swaps};
-use lacunar_formats::{DType, IndexWidth};
+use lacunar_formats::{DType, IndexWidth, Schema, Template};
 use lacunar_front::Language;
 use lacunar_front::stur::translate;
 use lacunar_imp::{Function, Param, Verified, optimize, verify};
@@ -260,7 +260,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     if !nodes.is_empty() {
         trace.print("nodes", || nodes);
     }
-    trace.print("program", || program.actions_text());
+    trace.print("program", || definitions(&program) + &program.actions_text());
     trace.print("notation", || program.to_string());
     let tuned = trace.time("plan", || tuned(&program, options, choices));
     let mut asked = trace.time("plan", || asked(source, options, &program))?;
@@ -356,15 +356,31 @@ fn structures(program: &Program) -> String {
 
 /// The layouts of nodes of each schema that a format names.
 fn nodes(program: &Program) -> String {
+    schemas(program).iter().map(|schema| format!("# {}\n{}", schema.name(), schema.layouts())).collect()
+}
+
+/// The schemas that formats name, each once.
+fn schemas(program: &Program) -> Vec<&'static Schema> {
     let levels = |tensor: &lacunar_notation::Tensor| tensor.format.levels().to_vec();
     let schemas = program.tensors.iter().flat_map(|(_, tensor)| levels(tensor)).filter_map(|level| level.kind.schema());
-    let mut seen: Vec<&lacunar_formats::Schema> = Vec::new();
+    let mut seen: Vec<&Schema> = Vec::new();
     for schema in schemas {
         if !seen.contains(&schema) {
             seen.push(schema);
         }
     }
-    seen.iter().map(|schema| format!("# {}\n{}", schema.name(), schema.layouts())).collect()
+    seen
+}
+
+/// The definitions of those schemas that are not built in: with them, a text that names these is read wherever it comes.
+fn definitions(program: &Program) -> String {
+    let named: Vec<&str> = schemas(program).into_iter().map(Schema::name).collect();
+    let is_named = |template: &Template| named.iter().any(|name| name.split('<').next() == Some(template.name()));
+    Template::defined()
+        .into_iter()
+        .filter(is_named)
+        .map(|template| format!("{}\n", template.text().trim_end()))
+        .collect()
 }
 
 /// The note on the loops of a function that end before their last iteration.
@@ -380,7 +396,8 @@ fn print_plan(trace: &mut Trace, program: &Program, number: usize, plan: &Plan) 
         commands if commands.is_empty() => "# the loops as they are\n".to_string(),
         commands => commands.join("\n") + "\n",
     });
-    trace.print("concrete", || plan.text());
+    // What is defined stands once in a text.
+    trace.print("concrete", || if number == 0 { definitions(program) + &plan.text() } else { plan.text() });
     trace.print("provenance", || plan.kernel.provenance_graph().dot());
     trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
     trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));

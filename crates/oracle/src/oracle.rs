@@ -442,6 +442,7 @@ fn run(
     let prunes = is_pruned(&rhs);
     // A value that is computed in a shorter type stays as inexact in a result of a wider one.
     let rounding = (inexactness(program, inexact, &rhs) / tolerance(tensor.dtype)).max(1.0);
+    let is_shifted = statement.indices.iter().any(|index| index.variable().is_none());
     let counts: Vec<u64> = statement.vars.iter().map(|&var| program.count(var)).collect();
     for numbers in coordinates(&counts) {
         let mut stray = false;
@@ -461,6 +462,10 @@ fn run(
         }
         let value = cast(value, tensor.dtype);
         let old = outcome.entries.values.get(&coordinate).copied();
+        // An engine visits every coordinate that such an index comes to, and may store what it combines there.
+        if let (Some(operation), true, Value::Absent(_)) = (&statement.combines, is_shifted, value) {
+            state.loosened |= !value.rests_at(operation.identity(tensor.dtype));
+        }
         // A fill value that only fills up storage may annihilate, or not.
         if statement.combines.is_some() && old == Some(fill) && state.exceptional {
             outcome.moot.insert(coordinate.clone());

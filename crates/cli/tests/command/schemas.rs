@@ -58,3 +58,19 @@ fn schemas_are_those_of_files_and_programs() {
     let wrong = folder.run("run 'def bst { e: elem }; y = 1'");
     assert!(wrong.err.contains("error[E1615]") && wrong.err.contains("expression:1:5"), "{}", wrong.err);
 }
+
+#[test]
+fn what_is_printed_defines_its_schemas() {
+    let folder = Folder::new();
+    let text = "def counted { l: counted  e: elem[B] nonempty  r: counted  B: size in [1,4]  seq = l, {e}, r }\n\
+                def counted_root { t: counted }\ny(i) = A(i,j) * x(j)\n";
+    folder.write("sum.lac", text);
+    let flags = "-f 'A:d{counted}' -g A:ones -g x:ones -d A:3,3";
+    for stage in ["program", "concrete"] {
+        let printed = folder.succeed(&format!("compile sum.lac {flags} --emit {stage}"));
+        assert_eq!(printed.matches("def counted {").count(), 1, "{printed}");
+        folder.write("again.lac", &printed);
+        let again = folder.succeed(&format!("run again.lac {flags}"));
+        assert!(again.contains("y(0) = 3"), "{again}");
+    }
+}
