@@ -215,6 +215,10 @@ pub struct ProgramArgs {
     /// Print one JSON object on standard output, and nothing else there
     #[arg(long)]
     pub json: bool,
+
+    /// Print what the program prints, and results that go to standard output, alone
+    #[arg(short = 'q', long, conflicts_with = "json")]
+    pub quiet: bool,
 }
 
 /// Schemas of nodes that formats may name.

@@ -138,14 +138,18 @@ enum Shown {
     Err,
     /// Requested stages and explanations go to standard error, and the rest is part of one JSON object.
     Json,
+    /// The same go to standard error, and the rest nowhere; what the program prints goes to standard output unless a result does.
+    Quiet { is_piped: bool },
 }
 
 impl Shown {
     fn of(request: &Request, args: &ProgramArgs) -> Shown {
-        match args.json {
-            true => Shown::Json,
-            false if request.outputs.iter().any(|(_, file)| file == "-") => Shown::Err,
-            false => Shown::Out,
+        let is_piped = request.outputs.iter().any(|(_, file)| file == "-");
+        match (args.json, args.quiet) {
+            (true, _) => Shown::Json,
+            (false, true) => Shown::Quiet { is_piped },
+            (false, false) if is_piped => Shown::Err,
+            (false, false) => Shown::Out,
         }
     }
 
@@ -154,7 +158,7 @@ impl Shown {
         match self {
             Shown::Out => output::print(format!("{aside}{text}").as_bytes())?,
             Shown::Err => eprint!("{aside}{text}"),
-            Shown::Json => eprint!("{aside}"),
+            Shown::Json | Shown::Quiet { .. } => eprint!("{aside}"),
         }
         Ok(())
     }
@@ -191,8 +195,8 @@ fn measure(
         measured(&mut std::io::sink())?;
     }
     let last = match shown {
-        Shown::Out => measured(&mut std::io::stdout()),
-        Shown::Err | Shown::Json => measured(&mut std::io::stderr()),
+        Shown::Out | Shown::Quiet { is_piped: false } => measured(&mut std::io::stdout()),
+        Shown::Err | Shown::Json | Shown::Quiet { is_piped: true } => measured(&mut std::io::stderr()),
     }?;
     Ok(Measured { last, times, converts, totals })
 }

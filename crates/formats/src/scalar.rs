@@ -179,7 +179,17 @@ impl fmt::Display for Scalar {
     }
 }
 
+/// The shortest text of a real number, with an exponent where it would have many zeros.
 fn real_text(ty: DType, bits: u64) -> String {
+    let magnitude = part(ty, bits).abs();
+    if magnitude.is_finite() && magnitude != 0.0 && !(1e-5..1e16).contains(&magnitude) {
+        return match ty {
+            DType::F16 => format!("{:e}", f16::from_bits(bits as u16)),
+            DType::BF16 => format!("{:e}", bf16::from_bits(bits as u16)),
+            DType::F32 => format!("{:e}", f32::from_bits(bits as u32)),
+            _ => format!("{:e}", f64::from_bits(bits)),
+        };
+    }
     match ty {
         DType::F16 => f16::from_bits(bits as u16).to_string(),
         DType::BF16 => bf16::from_bits(bits as u16).to_string(),

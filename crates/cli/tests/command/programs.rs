@@ -528,3 +528,13 @@ fn operations_over_far_coordinates_are_counted_in_little_memory() {
         folder.succeed(&format!("run 'R(j) = A(i,j) * z(i)' -i A:far.tns -i z:z.tns -f A:ss -f z:sv {dims} -o R:-"));
     assert!(text.contains("1 4.0\n2 12.0\n"), "{text}");
 }
+
+#[test]
+fn quietly_it_prints_what_the_program_prints() {
+    let folder = Folder::new();
+    let run = "run 'y(i) = 2 * x(i); s = y(i); print s' -g x:ones -d x:2 -q";
+    assert_eq!(folder.succeed(run), "s = 4\n");
+    let piped = folder.run(&format!("{run} -o s:-"));
+    assert_eq!((piped.out.as_str(), piped.err.as_str()), ("4\n", "s = 4\n"));
+    folder.fail(&format!("{run} --json"), 2, "cannot be used with");
+}

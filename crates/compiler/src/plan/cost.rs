@@ -18,12 +18,12 @@
 use lacunar_formats::Format;
 use lacunar_formats::schema::{Extent, FieldKind, Node, Schema};
 use lacunar_notation::concrete::{Assign, Kernel};
-use lacunar_notation::{Access, AssignOp, Equation, Expr, ExprKind, Indicator, TensorId, VarId};
+use lacunar_notation::{Access, AssignOp, Equation, Expr, ExprKind, Indicator, Monoid, TensorId, VarId};
 
 use super::combined::{Combined, Met};
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order};
 use super::traffic::{self, Memory, Trip};
-use crate::algebra::{Support, preserves_fill, without};
+use crate::algebra::{Support, background, is_kept, preserves_fill, without};
 use crate::concretize::{fits_registers, is_in_block, turn};
 use crate::iterate::iterators::AccessKey;
 
@@ -71,14 +71,16 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], m
     let mut total: f64 = model.converted.iter().map(conversion).sum();
     let format = &kernel.tensors[lhs.tensor].format;
     let (sums, drained) = model.sums(rhs, lhs, &lhs.vars, true);
+    let visits = Visits::Stored { left_out: is_sparse };
     // The values of a scattered sum are visited where they are, and the rest of the statement by loops of its own.
     let (own, values) = match model.first_scattered(rhs, lhs) {
-        None => model.nest(rhs, &lhs.vars, (lhs, true), None),
+        None => model.nest((rhs, visits), &lhs.vars, (lhs, true), None),
         Some(first) => {
             let outer: Vec<VarId> = lhs.vars.iter().copied().filter(|var| turn(order, *var) < first).collect();
-            let around = model.nest(rhs, &outer, (lhs, false), None).0;
+            let around = model.nest((rhs, visits), &outer, (lhs, false), None).0;
             let rest = model.without_scattered(rhs, lhs);
-            let rest = if rest.is_absent() { (0.0, 0.0) } else { model.nest(&rest, &lhs.vars, (lhs, true), None) };
+            let rest =
+                if rest.is_absent() { (0.0, 0.0) } else { model.nest((&rest, visits), &lhs.vars, (lhs, true), None) };
             (around + drained + rest.0, drained + rest.1)
         }
     };
@@ -88,6 +90,25 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], m
     }
     let disordered = distinct_accesses(rhs).iter().any(|access| !is_walked_in_order(kernel, access, order));
     (total + sums) * if disordered { DISORDERED } else { 1.0 }
+}
+
+/// The coordinates that a nest visits.
+#[derive(Clone, Copy)]
+enum Visits {
+    /// All: what the body is where nothing is stored changes the value that it is combined into.
+    All,
+    /// Those that operands store. Fill values other than 0 are left out, or they are visited as well.
+    Stored { left_out: bool },
+}
+
+impl Visits {
+    /// The coordinates that the reduction of a body visits.
+    fn of(kernel: &Kernel, monoid: Monoid, body: &Expr) -> Visits {
+        match background(&kernel.tensors, body) {
+            Some(background) if background.absent && !is_kept(monoid, background.value) => Visits::All,
+            _ => Visits::Stored { left_out: true },
+        }
+    }
 }
 
 struct Model<'a> {
@@ -212,21 +233,18 @@ impl Model<'_> {
     }
 
     /// The number of iterations that an expression leaves a loop over `var`, and the number of coordinates that are looked at.
-    fn trip(&self, expr: &Combined<'_>, var: VarId, bound: &[VarId]) -> Option<(f64, f64)> {
+    /// Operands with fill values other than 0 restrict it if these are `left_out`.
+    fn trip(&self, expr: &Combined<'_>, left_out: bool, var: VarId, bound: &[VarId]) -> Option<(f64, f64)> {
         match expr {
             Combined::Number => None,
-            // A fill value that is not zero has to be visited, unless the result has it as well.
-            Combined::Access(access)
-                if !self.preserves_fill && !self.kernel.tensors[access.tensor].fill().is_zero() =>
-            {
-                None
-            }
+            Combined::Access(access) if !left_out && !self.kernel.tensors[access.tensor].fill().is_zero() => None,
             Combined::Access(access) => {
                 self.segment(access, var, bound).map(|segment| (segment, segment * self.visit(access, var)))
             }
-            Combined::Same(a) => self.trip(a, var, bound),
+            Combined::Same(a) => self.trip(a, left_out, var, bound),
             Combined::Pair(support, met, operands) => {
-                let (a, b) = (self.trip(&operands[0], var, bound), self.trip(&operands[1], var, bound));
+                let (a, b) =
+                    (self.trip(&operands[0], left_out, var, bound), self.trip(&operands[1], left_out, var, bound));
                 match (support, a, b) {
                     (Support::Intersection, Some(a), Some(b)) => {
                         let looked_at = match met {
@@ -248,7 +266,7 @@ impl Model<'_> {
                 }
             }
             Combined::Sets(sets, operands) => {
-                let trips: Vec<_> = operands.iter().map(|operand| self.trip(operand, var, bound)).collect();
+                let trips: Vec<_> = operands.iter().map(|operand| self.trip(operand, left_out, var, bound)).collect();
                 let of_set = |set: &Vec<usize>| {
                     let demanded = set.iter().filter_map(|k| trips[*k]);
                     demanded.reduce(|a, b| (a.0.min(b.0), a.1 + b.1))
@@ -259,13 +277,13 @@ impl Model<'_> {
             }
             Combined::Choice { is_same, parts } => {
                 let [condition, usual, other] = &**parts;
-                let condition = self.trip(condition, var, bound);
-                let other = if *is_same { self.trip(other, var, bound) } else { None };
+                let condition = self.trip(condition, left_out, var, bound);
+                let other = if *is_same { self.trip(other, left_out, var, bound) } else { None };
                 let other = match (condition, other) {
                     (Some(a), Some(b)) => (a.0.min(b.0), a.1 + b.1),
                     (one, None) | (None, one) => one?,
                 };
-                match (usual, self.trip(usual, var, bound)) {
+                match (usual, self.trip(usual, left_out, var, bound)) {
                     (_, Some(usual)) => Some(((usual.0 + other.0).min(self.size(var)), usual.1 + other.1)),
                     (Combined::Number, None) => Some(other),
                     (_, None) => None,
@@ -302,7 +320,13 @@ impl Model<'_> {
 
     /// The cost of the loops over `vars` around `expr`, of which those before `first` are shared with the whole
     /// statement; and how often the innermost is entered. They write to the result, or do not.
-    fn nest(&self, expr: &Expr, vars: &[VarId], (lhs, writes): (&Access, bool), first: Option<usize>) -> (f64, f64) {
+    fn nest(
+        &self,
+        (expr, visits): (&Expr, Visits),
+        vars: &[VarId],
+        (lhs, writes): (&Access, bool),
+        first: Option<usize>,
+    ) -> (f64, f64) {
         let mut vars = vars.to_vec();
         vars.sort_by_key(|var| turn(self.order, *var));
         let combined = Combined::of(self.kernel, expr);
@@ -311,8 +335,11 @@ impl Model<'_> {
         let mut trips = Vec::with_capacity(vars.len());
         for (depth, &var) in vars.iter().enumerate() {
             let shared = first.is_some_and(|first| turn(self.order, var) < first);
-            let outer = if shared { self.trip(&self.root, var, &vars[..depth]) } else { None };
-            let own = self.trip(&combined, var, &vars[..depth]);
+            let outer = if shared { self.trip(&self.root, self.preserves_fill, var, &vars[..depth]) } else { None };
+            let own = match visits {
+                Visits::All => None,
+                Visits::Stored { left_out } => self.trip(&combined, left_out, var, &vars[..depth]),
+            };
             let restricted = match (outer, own) {
                 (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.min(b.1))),
                 (one, None) | (None, one) => one,
@@ -387,7 +414,7 @@ impl Model<'_> {
     /// The cost of the producers of the sums in an expression, and how many values they scatter. `outermost` says that the
     /// expression is not inside a sum, so that its own can be added to the result.
     fn sums(&self, expr: &Expr, lhs: &Access, around: &[VarId], outermost: bool) -> (f64, f64) {
-        let ExprKind::Reduce(_, summed, body) = &expr.kind else {
+        let ExprKind::Reduce(monoid, summed, body) = &expr.kind else {
             let parts = expr.children().into_iter().map(|child| self.sums(child, lhs, around, outermost));
             return parts.fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
         };
@@ -397,7 +424,8 @@ impl Model<'_> {
             around.iter().copied().filter(|var| turn(self.order, *var) > first && free.contains(var)).collect();
         let outer = around.iter().copied().filter(|var| turn(self.order, *var) < first);
         let vars: Vec<VarId> = outer.chain(scattered.iter().copied()).chain(summed.iter().copied()).collect();
-        let (own, entered) = self.nest(body, &vars, (lhs, !scattered.is_empty()), Some(first));
+        let visits = Visits::of(self.kernel, *monoid, body);
+        let (own, entered) = self.nest((body, visits), &vars, (lhs, !scattered.is_empty()), Some(first));
         // Into a dense result, or a block of one, a sum is added directly.
         let direct = |var: &VarId| outermost && lhs.vars.contains(var) && is_in_block(self.kernel, lhs, *var);
         let dense = self.kernel.tensors[lhs.tensor].format.is_dense();

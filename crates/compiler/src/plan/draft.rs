@@ -24,7 +24,7 @@ use super::{
     Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, gathers, given, insert, order, same,
     storage, workspaces,
 };
-use crate::algebra::{background, fills, preserves_fill, selected};
+use crate::algebra::{background, fills, is_kept, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
 use crate::iterate::iterators::AccessKey;
 use crate::schedule::apply_all;
@@ -43,6 +43,7 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
     }
     let (orders, others) = given::orders_first(&schedule);
     draft.warn_if_full();
+    draft.note_what_is_visited();
     let mirrors = draft.mirrored()?;
     let is_flat = draft.make_flat_nest(&schedule, &mirrors)?;
     let order = match is_flat {
@@ -145,6 +146,26 @@ impl<'a> Draft<'a> {
             self.op = AssignOp::Set;
         }
         self.kernel.updates = self.op != AssignOp::Set;
+    }
+
+    /// Notes reductions that visit every coordinate, because what is absent changes their values.
+    fn note_what_is_visited(&mut self) {
+        let tensors = &self.kernel.tensors;
+        let mut notes = Vec::new();
+        self.rhs.visit(&mut |expr| {
+            if let ExprKind::Reduce(monoid, vars, body) = &expr.kind
+                && let Some(found) = background(tensors, body).filter(|found| found.absent)
+                && !is_kept(*monoid, found.value)
+            {
+                let vars: Vec<&str> = vars.iter().map(|var| self.kernel.vars[*var].name.as_str()).collect();
+                let (vars, body, value) = (vars.join("`, `"), self.kernel.expr_text(body), found.value);
+                notes.push(format!(
+                    "`{}` over `{vars}` visits every coordinate: `{body}` is {value} where nothing is stored, which is not left out",
+                    monoid.name()
+                ));
+            }
+        });
+        self.notes.extend(notes);
     }
 
     /// Warns if a sparse result is given every element.
