@@ -40,12 +40,19 @@ pub(super) enum Met {
 
 impl<'e> Combined<'e> {
     pub fn of(kernel: &Kernel, expr: &'e Expr) -> Combined<'e> {
+        Combined::part(kernel, expr, false)
+    }
+
+    /// A part of an expression, which may be absent where the only operand of the part that is no number is.
+    fn part(kernel: &Kernel, expr: &'e Expr, is_absent: bool) -> Combined<'e> {
         let tensors = &kernel.tensors;
         let of = |expr: &'e Expr| Combined::of(kernel, expr);
+        let is_absent = || is_absent || background(tensors, expr).is_some_and(|background| background.absent);
         match &expr.kind {
             ExprKind::Literal(_) => Combined::Number,
             ExprKind::Access(access) => Combined::Access(access),
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => match of(a) {
+            ExprKind::Reduce(_, _, a) => Combined::Same(Box::new(of(a))),
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) => match Combined::part(kernel, a, is_absent()) {
                 Combined::Number => Combined::Number,
                 other => Combined::Same(Box::new(other)),
             },
@@ -60,15 +67,16 @@ impl<'e> Combined<'e> {
                 } else {
                     Met::Both
                 };
-                let pair = [of(left), of(right)];
-                match (support(tensors, *function, left, right), pair) {
-                    // What is computed with a number and absent where the other operand is restricts as that does: `A(i,j) > 0`.
-                    (Support::Union, [other, Combined::Number] | [Combined::Number, other])
-                        if background(tensors, expr).is_some_and(|background| background.absent) =>
-                    {
-                        Combined::Same(Box::new(other))
-                    }
-                    (support, pair) => Combined::Pair(support, met, Box::new(pair)),
+                let support = support(tensors, *function, left, right);
+                // What is computed with a number and absent where the other operand is restricts as that does: `A(i,j) > 0`, `log(1 + A(i,j))`.
+                let other = match (is_number(left), is_number(right)) {
+                    (false, true) => Some(left),
+                    (true, false) => Some(right),
+                    _ => None,
+                };
+                match other.filter(|_| support == Support::Union && is_absent()) {
+                    Some(other) => Combined::Same(Box::new(Combined::part(kernel, other, true))),
+                    None => Combined::Pair(support, met, Box::new([of(left), of(right)])),
                 }
             }
             ExprKind::Apply(operator, operands) => {
@@ -81,6 +89,15 @@ impl<'e> Combined<'e> {
                 Combined::Choice { is_same: chosen.is_same, parts }
             }
         }
+    }
+}
+
+/// True for a number, converted or not.
+fn is_number(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Literal(_) => true,
+        ExprKind::Cast(a) => is_number(a),
+        _ => false,
     }
 }
 
