@@ -535,6 +535,6 @@ fn quietly_it_prints_what_the_program_prints() {
     let run = "run 'y(i) = 2 * x(i); s = y(i); print s' -g x:ones -d x:2 -q";
     assert_eq!(folder.succeed(run), "s = 4\n");
     let piped = folder.run(&format!("{run} -o s:-"));
-    assert_eq!((piped.out.as_str(), piped.err.as_str()), ("4\n", "s = 4\n"));
+    assert_eq!((piped.out.as_str(), piped.err.as_str()), ("4.0\n", "s = 4\n"));
     folder.fail(&format!("{run} --json"), 2, "cannot be used with");
 }
