@@ -10,6 +10,7 @@
 //! On entry: the elements that are computed have their values, and all others are 0. On exit: all have.
 
 use lacunar_base::Diagnostic;
+use lacunar_formats::Scalar;
 use lacunar_imp::{ArrayId, BinaryOp, ExprId, LoopKind, UnaryOp};
 use lacunar_notation::follow::{Condition, Follower};
 
@@ -135,7 +136,9 @@ impl Target {
             value = cx.b.unary(UnaryOp::Conj, value);
         }
         if follower.coefficient.numerator() < 0 {
-            value = cx.b.unary(UnaryOp::Neg, value);
+            // The difference of equal numbers is 0 without a sign, whichever comes first.
+            let zero = cx.b.constant(Scalar::zero(cx.b.type_of(value)));
+            value = cx.b.sub(zero, value);
         }
         cx.b.store(self.array, to, value);
     }

@@ -5,7 +5,7 @@
 //! D(i,j,k) = X(t,i)*X(t,j)*X(t,k)  the same in six places:        a sixth of them
 //! ```
 //!
-//! The structure is [inferred](super::infer()). It pays where an element is a sum, and all operands store every element: what is left out is
+//! The structure is [inferred](super::infer()), of values that may be infinite or no numbers. It pays where an element is a sum, and all operands store every element: what is left out is
 //! then work, and a copy costs less.
 //!
 //! On entry: a statement in reduction notation that sets a dense result. On exit: conditions for the loops, and copies.
@@ -20,7 +20,7 @@ use lacunar_notation::structure::bounds;
 use lacunar_notation::{AssignOp, Assignment, IndexVar, Role, Structure, Tensor, TensorId, VarId};
 use lacunar_sets::{Constraint, Piece, Relation};
 
-use super::infer::infer;
+use super::infer::infer_computed;
 use super::mirror::coordinate;
 
 /// The elements of a statement's result that have to be computed, if others follow from these.
@@ -45,7 +45,7 @@ pub(crate) fn followers(tensors: &Arena<Tensor>, vars: &Arena<IndexVar>, stateme
     let known: BTreeMap<TensorId, Structure> = known
         .filter_map(|access| Some((access.tensor, tensors[access.tensor].structure.as_deref()?.clone())))
         .collect();
-    of_structure(&infer(statement, tensors, vars, &known)?)
+    of_structure(&infer_computed(statement, tensors, vars, &known)?)
 }
 
 /// The conditions of the elements that a packed format stores. `None` if they are not those of coordinates and sizes alone, or of several

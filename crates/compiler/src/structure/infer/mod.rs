@@ -61,6 +61,8 @@ pub struct Context<'a> {
     sizes: BTreeMap<VarId, usize>,
     /// The names of all parameters: sizes, then what structures name besides.
     params: Vec<String>,
+    /// True if a difference of equal values is 0, as it is of numbers that are finite.
+    cancels: bool,
 }
 
 /// The structure of a statement's result. `None` if it adds to earlier values, or the sets are too hard.
@@ -84,12 +86,26 @@ pub fn infer(
     vars: &Arena<IndexVar>,
     structures: &BTreeMap<TensorId, Structure>,
 ) -> Option<Structure> {
+    inferred(&Context::new(statement, tensors, vars, structures), statement)
+}
+
+/// The same of the values that are computed: the difference of equal numbers may be none, and is no 0 that need not be computed.
+pub(in crate::structure) fn infer_computed(
+    statement: &Assignment,
+    tensors: &Arena<Tensor>,
+    vars: &Arena<IndexVar>,
+    structures: &BTreeMap<TensorId, Structure>,
+) -> Option<Structure> {
+    let context = Context { cancels: false, ..Context::new(statement, tensors, vars, structures) };
+    inferred(&context, statement)
+}
+
+fn inferred(context: &Context<'_>, statement: &Assignment) -> Option<Structure> {
     if statement.op != AssignOp::Set {
         return None;
     }
-    let context = Context::new(statement, tensors, vars, structures);
     let closed = context.infer(&statement.rhs)?;
-    let closed = repetition::repeated(&context, closed, &statement.lhs.vars)?;
+    let closed = repetition::repeated(context, closed, &statement.lhs.vars)?;
     context.result(&closed, &statement.lhs.vars)
 }
 
@@ -135,7 +151,7 @@ impl<'a> Context<'a> {
                 }
             }
         }
-        Context { tensors, vars, structures, sizes, params }
+        Context { tensors, vars, structures, sizes, params, cancels: true }
     }
 
     /// What is known of an expression's value.

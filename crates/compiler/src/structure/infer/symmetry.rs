@@ -2,7 +2,7 @@
 //!
 //! Terms, factors and the operands of other commutative functions are compared without their order. Where no operand has
 //! redundancy of its own, the value follows from that at the exchanged coordinates; where an exchange changes the sign, it is 0 between
-//! equal coordinates. A result that is declared symmetric is so if it does not change by the exchange of any two neighboring variables, which
+//! equal coordinates, if the values are finite. A result that is declared symmetric is so if it does not change by the exchange of any two neighboring variables, which
 //! says it without the pieces of its map ([`is_symmetric`]).
 //!
 //! ```text
@@ -59,7 +59,7 @@ fn sorted(
     let (a, b) = (dim(first)?, dim(second)?);
     let form = |dim: usize| Affine::variable(space.params.len() + dim);
     let mut support = base.support;
-    if !coefficient.conjugate && !coefficient.is_one() {
+    if context.cancels && !coefficient.conjugate && !coefficient.is_one() {
         let mut between = space.universe();
         between.equal(form(a).minus(&form(b))?);
         support = support.subtract(&Set::of_piece(space.clone(), between))?;
