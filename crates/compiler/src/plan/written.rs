@@ -77,6 +77,7 @@ impl Written {
     ) -> Result<Plan, Diagnostic> {
         let nothing = Schedule::default();
         let tags = std::mem::take(&mut self.kernel.provenance.tags);
+        self.kernel.stmt = with_consumers(std::mem::take(&mut self.kernel.stmt));
         self.read_old_values();
         self.assign_once();
         let without_map = self.leave_maps();
@@ -270,6 +271,46 @@ impl Written {
         tensor.format = format.clone();
         Ok(Some(format))
     }
+}
+
+/// The statement in which each workspace is read by a consumer: parts of a producer that read what other parts before them have filled are a
+/// consumer of these, and a producer inside of it.
+///
+/// ```text
+/// where(R(j) = w(j), sequence(v(j) += .., w(j) += v(j)))  ->  where(where(R(j) = w(j), w(j) += v(j)), v(j) += ..)
+/// ```
+fn with_consumers(stmt: Stmt) -> Stmt {
+    let together = |mut parts: Vec<Stmt>| if parts.len() == 1 { parts.remove(0) } else { Stmt::Sequence(parts) };
+    match stmt {
+        Stmt::Assign(_) => stmt,
+        Stmt::Forall(var, body) => Stmt::Forall(var, Box::new(with_consumers(*body))),
+        Stmt::Sequence(stmts) => Stmt::Sequence(stmts.into_iter().map(with_consumers).collect()),
+        Stmt::Where { consumer, producer } => {
+            let (consumer, producer) = (with_consumers(*consumer), with_consumers(*producer));
+            let Stmt::Sequence(mut parts) = producer else {
+                return Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) };
+            };
+            let filled = |parts: &[Stmt]| parts.iter().flat_map(Stmt::writes).collect::<Vec<TensorId>>();
+            let splits = |place: &usize| {
+                let (before, behind) = (filled(&parts[..*place]), filled(&parts[*place..]));
+                let reads = |part: &Stmt| before.iter().any(|tensor| reads(part, *tensor));
+                parts[*place..].iter().any(reads) && !before.iter().any(|tensor| behind.contains(tensor))
+            };
+            let Some(place) = (1..parts.len()).find(splits) else {
+                return Stmt::Where { consumer: Box::new(consumer), producer: Box::new(Stmt::Sequence(parts)) };
+            };
+            let behind = Box::new(together(parts.split_off(place)));
+            let inner = with_consumers(Stmt::Where { consumer: Box::new(consumer), producer: behind });
+            Stmt::Where { consumer: Box::new(inner), producer: Box::new(together(parts)) }
+        }
+    }
+}
+
+/// True if a statement reads a tensor.
+fn reads(stmt: &Stmt, tensor: TensorId) -> bool {
+    let mut is_read = false;
+    stmt.visit_assigns(&mut |assign| is_read |= assign.rhs.accesses().iter().any(|access| access.tensor == tensor));
+    is_read
 }
 
 /// The statement with a result that is assigned, its old values combined with what it is assigned; `None` if a loop sums into it.
