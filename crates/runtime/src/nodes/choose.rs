@@ -2,7 +2,7 @@
 //!
 //! Of the types whose trees have that many elements, one without children comes first, then one with a child, then one with several. A
 //! type that would hand on all elements to its only child comes behind all that take some: nodes of it could follow one another
-//! forever. Of such types, one whose child soon takes an element is chosen.
+//! forever. Of such types, one whose child soon takes an element is chosen; if no node ever would, there is no such tree.
 //!
 //! ```text
 //! supertype s    def block : s { e: elem[3]  n: s[2] }    def wrap : s { r: s }
@@ -23,14 +23,12 @@ impl Shapes {
             None => 0..self.heights(),
         };
         heights.find_map(|height| {
-            let mut fitting = self.fitting(target, count, height);
-            let (first, second) = (fitting.next()?, fitting.next());
-            let Some(second) = second else { return Some(first) };
-            let simplest = |choice: &Choice| {
+            let simplicity = |choice: Choice| {
                 let it = &self.types[choice.number];
-                (self.hands_on(*choice, count), it.children, it.bounds[0].most)
+                Some(((self.hands_on(choice, count)?, it.children, it.bounds[0].most), choice))
             };
-            [first, second].into_iter().chain(fitting).min_by_key(simplest)
+            let ending = self.fitting(target, count, height).filter_map(simplicity);
+            ending.min_by_key(|(simplicity, _)| *simplicity).map(|(_, choice)| choice)
         })
     }
 
@@ -41,14 +39,11 @@ impl Shapes {
         fitting.map(move |number| Choice { number: *number, height })
     }
 
-    /// The number of nodes that hand on all elements before one takes some, where the first is of this type.
-    fn hands_on(&self, choice: Choice, count: u64) -> usize {
-        let mut seen = vec![choice.number];
-        let mut targets: Vec<Target> = self.handed_to(choice, count).into_iter().collect();
-        for steps in 0.. {
-            if targets.is_empty() {
-                return if steps == 0 { 0 } else { usize::MAX };
-            }
+    /// The number of nodes that hand on all elements before one takes some, where the first is of this type. `None` if none ever does.
+    fn hands_on(&self, choice: Choice, count: u64) -> Option<usize> {
+        let Some(target) = self.handed_to(choice, count) else { return Some(0) };
+        let (mut seen, mut targets) = (vec![choice.number], vec![target]);
+        for steps in 1.. {
             let mut next = Vec::new();
             for choice in targets.iter().flat_map(|target| self.fitting(*target, count, choice.height)) {
                 if seen.contains(&choice.number) {
@@ -56,13 +51,16 @@ impl Shapes {
                 }
                 seen.push(choice.number);
                 match self.handed_to(choice, count) {
-                    None => return steps + 1,
+                    None => return Some(steps),
                     Some(target) => next.push(target),
                 }
             }
+            if next.is_empty() {
+                return None;
+            }
             targets = next;
         }
-        usize::MAX
+        None
     }
 
     /// The type of the only child, if all elements go to it.

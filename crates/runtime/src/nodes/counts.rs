@@ -46,6 +46,21 @@ impl Counts {
         Counts::of(self.0.iter().flat_map(|a| other.0.iter().map(move |b| sum(a, b))).collect())
     }
 
+    /// The sums of so many numbers of the set.
+    pub fn times(&self, count: u64) -> Counts {
+        let (mut all, mut power, mut left) = (Counts::between(0, 0), self.clone(), count);
+        while left > 0 {
+            if left % 2 == 1 {
+                all = all.plus(&power);
+            }
+            left /= 2;
+            if left > 0 {
+                power = power.plus(&power);
+            }
+        }
+        all
+    }
+
     /// True if numbers between the least and the greatest are missing.
     pub fn has_gaps(&self) -> bool {
         self.0.len() > 1
@@ -84,6 +99,7 @@ mod tests {
         let is_sum = |number: u64| (0..number).any(|one| set.holds(one) && set.holds(number - one));
         assert!((0..200).all(|number| sums.holds(number) == is_sum(number)));
         assert_eq!(sums, Counts::of(vec![(2, 2), (33, 65), (64, 128)]));
+        assert_eq!((set.times(0), set.times(3)), (Counts::between(0, 0), sums.plus(&set)));
         assert_eq!((sums.from(3), sums.from(129), sums.has_gaps()), (Some(33), None, true));
         assert_eq!((set.nearest(64, 89, &set), set.nearest(64, 200, &set)), (Some(57), None));
         assert_eq!(set.or(&Counts::between(2, 31)), Counts::between(1, 64));

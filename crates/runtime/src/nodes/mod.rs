@@ -26,6 +26,8 @@ mod counts;
 mod gaps;
 mod shape;
 mod template;
+#[cfg(test)]
+mod tests;
 mod update;
 mod view;
 mod walk;

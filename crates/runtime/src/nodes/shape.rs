@@ -1,6 +1,6 @@
 //! How many elements fit into trees of nodes, and how those of a subtensor are dealt out to a node and its children.
 //!
-//! For each node type and height (how many nodes lie below one another, where a node has several children) there is a least and a
+//! For each node type and height (how many nodes lie below one another, but for those of lists) there is a least and a
 //! greatest number of elements. A subtensor gets the least height that holds it; a node takes as many elements as it may, and its
 //! children get about the same each, so that leaves are full.
 //!
@@ -10,7 +10,8 @@
 //! ```
 //!
 //! A type whose children are all there or else end the tree has all leaves at the same depth: its children are of the height below.
-//! A type with one child that is no array is a list: its node is filled, and the rest goes on behind it.
+//! A type with one child that is no array, behind all elements, is a list: its node is filled, and the rest goes on behind it. Any other
+//! node waits while a child is visited, and so trees have no more heights than nodes may wait.
 
 use lacunar_formats::Schema;
 use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Step, Target};
@@ -44,9 +45,9 @@ impl Bounds {
 pub(super) enum Children {
     /// None.
     Zero,
-    /// One, in a field that is no array.
+    /// One, in a field that is no array, behind all elements: the node does not wait while it is visited.
     One,
-    /// Several.
+    /// Several, or one that is visited before some element.
     Many,
 }
 
@@ -91,7 +92,7 @@ pub(super) struct Shapes {
     table: Vec<Vec<Bounds>>,
     /// Arrays without a bound have room for more than they hold.
     pub grows: bool,
-    /// The same without the numbers between the bounds that no tree has, if there are any.
+    /// The same without the numbers between the bounds that no tree has, if there are any, or children that are absent have none.
     counts: Option<Vec<Vec<Counts>>>,
 }
 
@@ -149,9 +150,9 @@ impl Type {
             let (full, open) = (elems(Some(field), true), elems(Some(field), false));
             Some(Size { field, least: least.into(), most: most.max(least.into()), full, open, is_coupled })
         });
-        let children = match node.children().map(|(_, field)| field.array()).collect::<Vec<_>>().as_slice() {
+        let children = match node.children().map(|(number, _)| number).collect::<Vec<_>>().as_slice() {
             [] => Children::Zero,
-            [None] => Children::One,
+            [field] if node.seq.last() == Some(&Step::One(*field)) => Children::One,
             _ => Children::Many,
         };
         let has_needed = node.children().any(|(_, field)| field.is_nonempty());
@@ -207,8 +208,18 @@ impl Shapes {
         shapes.table = targets.iter().map(by_height).collect();
         let counts = |target: &Target| (0..heights).map(|height| shapes.counts_of(*target, height)).collect();
         let counts: Vec<Vec<Counts>> = targets.iter().map(counts).collect();
-        shapes.counts = counts.iter().flatten().any(Counts::has_gaps).then_some(counts);
+        shapes.counts = shapes.has_gaps(&counts).then_some(counts);
         shapes
+    }
+
+    /// True if children have not all numbers of elements between the least and the greatest; those that may be absent have none as well.
+    fn has_gaps(&self, counts: &[Vec<Counts>]) -> bool {
+        let all = (0..self.types.len()).flat_map(|number| self.groups(number, |_| 1));
+        let nullable: Vec<usize> = all.filter(|group| !group.nonempty).map(|group| self.place_of(group.to)).collect();
+        let has_gaps = |place: usize, own: &Counts| {
+            own.has_gaps() || nullable.contains(&place) && own.or(&Counts::between(0, 0)).has_gaps()
+        };
+        counts.iter().enumerate().any(|(place, own)| own.iter().any(|own| has_gaps(place, own)))
     }
 
     /// The same for trees that are going to get more elements.
@@ -315,9 +326,8 @@ impl Shapes {
             return Counts::between(bounds.least, bounds.most);
         };
         let own = it.own(|_| 0);
-        let groups = self.groups(number, |_| 0);
-        let places = groups.flat_map(|group| (0..group.count).map(move |_| group));
-        places.fold(Counts::between(own.least, own.most), |all, group| all.plus(&self.counts_below(group, below)))
+        let of = |group: Group| self.counts_below(group, below).times(group.count);
+        self.groups(number, |_| 0).fold(Counts::between(own.least, own.most), |all, group| all.plus(&of(group)))
     }
 
     /// The numbers of elements of a child of a height at most, of which there are none where it is not.
@@ -417,30 +427,35 @@ impl Shapes {
     /// The numbers of elements of all children of a node of these lengths.
     fn children(&self, choice: Choice, lengths: &[u64; Schema::SIZES]) -> Counts {
         let Some(below) = self.below(choice) else { return Counts::between(0, 0) };
+        let of = |group: Group| self.counts_below(group, below).times(group.count);
         let groups = self.groups(choice.number, |place| lengths[place]);
-        let places = groups.flat_map(|group| (0..group.count).map(move |_| group));
-        places.fold(Counts::between(0, 0), |all, group| all.plus(&self.counts_below(group, below)))
+        groups.fold(Counts::between(0, 0), |all, group| all.plus(&of(group)))
     }
 
     /// The numbers of elements of the children of a node that come in the order of the schema behind so many others.
     fn children_behind(&self, choice: Choice, deal: &Deal, passed: u64) -> Counts {
         let Some(below) = self.below(choice) else { return Counts::between(0, 0) };
         let node = self.node(choice.number);
-        let mut groups = Vec::new();
+        let (mut passed, mut all) = (passed, Counts::between(0, 0));
         for step in &node.seq {
             let fields = match step {
                 Step::One(field) => std::slice::from_ref(field),
                 Step::Together(fields) => fields.as_slice(),
             };
             let children = fields.iter().filter_map(|field| match node.fields[*field].kind {
-                FieldKind::Child { to, nonempty, .. } => Some(Group { count: 1, to, nonempty }),
+                FieldKind::Child { to, nonempty, .. } => Some((to, nonempty)),
                 _ => None,
             });
-            let length = self.length(choice.number, deal, &node.fields[fields[0]]);
-            (0..length).for_each(|_| groups.extend(children.clone()));
+            let length = u64::from(self.length(choice.number, deal, &node.fields[fields[0]]));
+            let here = children.clone().count() as u64;
+            for (number, (to, nonempty)) in (0..here).zip(children) {
+                // Items of arrays alternate.
+                let count = length - (passed + here - 1 - number).checked_div(here).unwrap_or_default().min(length);
+                all = all.plus(&self.counts_below(Group { count, to, nonempty }, below).times(count));
+            }
+            passed = passed.saturating_sub(here * length);
         }
-        let behind = groups.into_iter().skip(passed as usize);
-        behind.fold(Counts::between(0, 0), |all, group| all.plus(&self.counts_below(group, below)))
+        all
     }
 
     /// How many items a field has.

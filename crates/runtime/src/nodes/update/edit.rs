@@ -314,7 +314,12 @@ impl Editor<'_> {
 
     /// The depth of the last node of the path.
     pub fn depth(&self) -> usize {
-        self.path.iter().filter(|visit| !self.shape(visit.ty()).is_linear).count()
+        self.depth_of(&self.path)
+    }
+
+    /// How many nodes of a path may wait for others.
+    pub fn depth_of(&self, path: &[Visit]) -> usize {
+        path.iter().filter(|visit| !self.shape(visit.ty()).is_linear).count()
     }
 }
 

@@ -155,7 +155,7 @@ pub(crate) struct Single {
 }
 
 impl Single {
-    /// `None` if no node of a type has one element alone, or it has places that are not used.
+    /// `None` if no node of a type has one element alone, or it has places that are not used, or other arrays that have some length.
     fn of(schema: &Schema, ty: usize) -> Option<Single> {
         let node = &schema.nodes()[ty];
         if node.elems().any(|(_, field)| !field.is_nonempty()) {
@@ -167,7 +167,11 @@ impl Single {
             Some(Extent::Size(size)) => Some(size),
             _ => None,
         };
-        Some(Single { field, size })
+        let has_others =
+            node.fields.iter().enumerate().any(|(number, other)| {
+                matches!(other.kind, FieldKind::Size { least: 1.., .. }) && size != Some(number)
+            });
+        (!has_others).then_some(Single { field, size })
     }
 }
 

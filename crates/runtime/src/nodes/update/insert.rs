@@ -22,6 +22,7 @@ use super::edit::{Editor, Link, Visit};
 use super::items::{Item, Source, elems};
 use super::locate::Located;
 use super::payload::FRESH;
+use super::rebalance::DEEPEST;
 use crate::error::StorageError;
 
 /// The outcome for a coordinate that was to be stored.
@@ -52,7 +53,7 @@ impl Editor<'_> {
             return Ok(Put::Now(u64::from(position)));
         }
         let depth = self.depth();
-        if depth > super::rebalance::DEEPEST {
+        if depth > DEEPEST {
             return Ok(Put::Nowhere);
         }
         self.reserve(depth as u64 + SPARE, 2 * self.longest())?;
@@ -132,7 +133,7 @@ impl Editor<'_> {
             return Ok(true);
         }
         if items.iter().all(Item::is_elem)
-            && let Some(tree) = self.sketch(self.link_of(level).to, &items)
+            && let Some(tree) = self.sketch(level, &items)
         {
             self.replace_by_tree(level, tree)?;
             return Ok(true);
@@ -304,7 +305,7 @@ impl Editor<'_> {
             held @ Source::Held(_) => held,
         };
         let Located::Gap { null, .. } = located else { return Ok(false) };
-        if !self.place(Item::Elem { coordinate, value }, null, passed)? {
+        if self.depth() > DEEPEST || !self.place(Item::Elem { coordinate, value }, null, passed)? {
             self.path.truncate(depth);
             return Ok(false);
         }

@@ -13,6 +13,7 @@ use lacunar_formats::schema::{FieldKind, Target};
 
 use super::edit::Editor;
 use super::items::{Fit, Item, Source, elems};
+use super::rebalance::DEEPEST;
 use super::remove::Plan;
 use crate::error::StorageError;
 
@@ -50,11 +51,10 @@ impl Editor<'_> {
         if let Some(join) = level.checked_sub(1).and_then(|above| self.join_above(above, level, items)) {
             return Some(join);
         }
-        let to = self.link_of(level).to;
         if items.is_empty() || !items.iter().all(Item::is_elem) {
             return None;
         }
-        self.sketch(to, items).map(Join::Tree)
+        self.sketch(level, items).map(Join::Tree)
     }
 
     /// The same with the sibling before or behind.
@@ -190,9 +190,11 @@ impl Editor<'_> {
         }
     }
 
-    /// A tree of elements for a reference; `None` if none of its types takes them.
-    pub fn sketch(&self, to: Target, items: &[Item]) -> Option<Sketch> {
-        self.sketch_within(to, items, &mut Vec::new())
+    /// A tree of elements in the place of a node of the path; `None` if no type that may be there takes them, or it would be too deep.
+    pub fn sketch(&self, level: usize, items: &[Item]) -> Option<Sketch> {
+        let above = self.depth_of(&self.path[..level]);
+        let sketch = self.sketch_within(self.link_of(level).to, items, &mut Vec::new());
+        sketch.filter(|sketch| above + sketch.depth() <= DEEPEST)
     }
 
     /// The same, with the numbers of elements of which no tree was found. Each is tried once: else a node of many elements that halves
@@ -301,6 +303,11 @@ impl Sketch {
     /// The number of nodes.
     fn nodes(&self) -> u64 {
         1 + self.children.iter().map(Sketch::nodes).sum::<u64>()
+    }
+
+    /// The number of nodes on the longest way down.
+    fn depth(&self) -> usize {
+        1 + self.children.iter().map(Sketch::depth).max().unwrap_or_default()
     }
 }
 
