@@ -17,7 +17,7 @@ use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt, verify};
 use lacunar_notation::provenance::{Relation, Tag};
 use lacunar_notation::schedule::{Assembly, Command, CommandKind, Name, Schedule};
-use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Program, Role, TensorId, VarId};
+use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Program, Role, TensorId, VarId, WorkspaceKind};
 
 use super::convert::{old_values, read_converted, rename, stored_as};
 use super::draft::combined;
@@ -77,7 +77,8 @@ impl Written {
     ) -> Result<Plan, Diagnostic> {
         let nothing = Schedule::default();
         let tags = std::mem::take(&mut self.kernel.provenance.tags);
-        self.kernel.stmt = with_consumers(std::mem::take(&mut self.kernel.stmt));
+        let stmt = std::mem::take(&mut self.kernel.stmt);
+        self.kernel.stmt = with_consumers(&self.kernel, stmt);
         self.read_old_values();
         self.assign_once();
         let without_map = self.leave_maps();
@@ -274,19 +275,21 @@ impl Written {
 }
 
 /// The statement in which each workspace is read by a consumer: parts of a producer that read what other parts before them have filled are a
-/// consumer of these, and a producer inside of it.
+/// consumer of these, and a producer inside of it. So are parts beside a workspace with marks that are read in order, which is counted for
+/// one producer.
 ///
 /// ```text
 /// where(R(j) = w(j), sequence(v(j) += .., w(j) += v(j)))  ->  where(where(R(j) = w(j), w(j) += v(j)), v(j) += ..)
 /// ```
-fn with_consumers(stmt: Stmt) -> Stmt {
+fn with_consumers(kernel: &Kernel, stmt: Stmt) -> Stmt {
+    let is_counted = |tensor: &TensorId| kernel.tensors[*tensor].role == Role::Workspace(WorkspaceKind::Bitmap);
     let together = |mut parts: Vec<Stmt>| if parts.len() == 1 { parts.remove(0) } else { Stmt::Sequence(parts) };
     match stmt {
         Stmt::Assign(_) => stmt,
-        Stmt::Forall(var, body) => Stmt::Forall(var, Box::new(with_consumers(*body))),
-        Stmt::Sequence(stmts) => Stmt::Sequence(stmts.into_iter().map(with_consumers).collect()),
+        Stmt::Forall(var, body) => Stmt::Forall(var, Box::new(with_consumers(kernel, *body))),
+        Stmt::Sequence(stmts) => Stmt::Sequence(stmts.into_iter().map(|stmt| with_consumers(kernel, stmt)).collect()),
         Stmt::Where { consumer, producer } => {
-            let (consumer, producer) = (with_consumers(*consumer), with_consumers(*producer));
+            let (consumer, producer) = (with_consumers(kernel, *consumer), with_consumers(kernel, *producer));
             let Stmt::Sequence(mut parts) = producer else {
                 return Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) };
             };
@@ -294,13 +297,14 @@ fn with_consumers(stmt: Stmt) -> Stmt {
             let splits = |place: &usize| {
                 let (before, behind) = (filled(&parts[..*place]), filled(&parts[*place..]));
                 let reads = |part: &Stmt| before.iter().any(|tensor| reads(part, *tensor));
-                parts[*place..].iter().any(reads) && !before.iter().any(|tensor| behind.contains(tensor))
+                let is_needed = parts[*place..].iter().any(reads) || before.iter().chain(&behind).any(is_counted);
+                is_needed && !before.iter().any(|tensor| behind.contains(tensor))
             };
             let Some(place) = (1..parts.len()).find(splits) else {
                 return Stmt::Where { consumer: Box::new(consumer), producer: Box::new(Stmt::Sequence(parts)) };
             };
             let behind = Box::new(together(parts.split_off(place)));
-            let inner = with_consumers(Stmt::Where { consumer: Box::new(consumer), producer: behind });
+            let inner = with_consumers(kernel, Stmt::Where { consumer: Box::new(consumer), producer: behind });
             Stmt::Where { consumer: Box::new(inner), producer: Box::new(together(parts)) }
         }
     }

@@ -239,3 +239,14 @@ fn errors_speak_of_the_library_and_show_the_program() {
     let plain = Tensor::<f64>::read("missing.mtx", Format::csr()).expect_err("no file");
     assert!(format!("{plain:?}").contains("missing.mtx"), "{plain:?}");
 }
+
+#[test]
+fn loops_give_a_place_of_a_sparse_result_one_value() {
+    for (loops, format) in [
+        ("sequence(forall(i, R(i) += x(i)), forall(i, R(i) += z(i)))", Format::sv()),
+        ("forall(i, forall(j, sequence(R(i,j) += A(i,j), R(i,j) += B(i,j))))", Format::csr()),
+    ] {
+        let error = Kernel::compile(loops, &Options::new().format("R", format)).unwrap_err();
+        assert_eq!(error.code(), Some("E1214"), "{error}");
+    }
+}
