@@ -145,7 +145,7 @@ pub struct ProgramArgs {
     #[arg(short = 'g', value_name = "NAME:KIND")]
     pub generators: Vec<String>,
 
-    /// File for a result (y:y.tns); `-` is standard output. With `compile`: file for the code (spmv.o)
+    /// File for a result (y:y.tns), or standard output (y:-). With `compile`: file for the code (spmv.o)
     #[arg(short = 'o', value_name = "NAME:FILE|FILE")]
     pub outputs: Vec<String>,
 

@@ -85,6 +85,12 @@ impl Kernel {
     /// A statement needs conversions, which are the runtime's and not the kernel's; the back end does not make this shape, or
     /// fails.
     pub fn ship(&self, name: &str, shape: Shape) -> Result<Shipment, Error> {
+        if !self.program().assigns_in_order() {
+            let message = "the program does more than carry out its statements in order, which kernels alone do not do";
+            let diagnostic = Diagnostic::error("E1018", message)
+                .hint("give the statements alone, and write the loops, exchanges and files around their kernels in the other program");
+            return Err(Error::program("", vec![diagnostic.category(Category::User)]));
+        }
         let (mut functions, mut names) = (Vec::new(), Namer::for_functions());
         for (number, step) in self.steps().iter().enumerate() {
             self.stands_alone(step)?;

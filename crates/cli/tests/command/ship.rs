@@ -339,3 +339,11 @@ fn what_a_kernel_takes_is_told_as_text_and_as_data() {
         assert!(documented.contains(&row), "{row}");
     }
 }
+
+#[test]
+fn a_program_with_loops_is_no_kernel() {
+    let folder = Folder::new();
+    folder.fail("compile 'x = 1.0; while x < 100 { x = 2 * x }' -o w.o", 2, "E1018");
+    folder.fail("compile 'y(i) = x(i); swap x, y' -d x:3 -o w.o", 2, "E1018");
+    assert!(!folder.files().iter().any(|file| file.starts_with("w.")));
+}
