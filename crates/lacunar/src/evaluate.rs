@@ -53,6 +53,8 @@ pub(crate) struct Evaluation<'r> {
     spare: Vec<Option<Tensor>>,
     /// The steps that are ready to be carried out again.
     ready: Vec<Option<Ready>>,
+    /// By step, the tensors that it has made of the caller's, which do not change.
+    remade: Vec<Vec<Remade>>,
     /// How long all of it took.
     pub times: Times,
 }
@@ -63,7 +65,8 @@ impl<'r> Evaluation<'r> {
         let spare = program.tensors.iter().map(|_| None).collect();
         let times = Times { counts: vec![0; program.statements.len()], ..Times::default() };
         let ready = steps.iter().map(|_| None).collect();
-        Evaluation { program, steps, phase, spare, ready, times }
+        let remade = steps.iter().map(|_| Vec::new()).collect();
+        Evaluation { program, steps, phase, spare, ready, remade, times }
     }
 
     /// Carries out the statement of this number, of these steps. `slots` holds the program's tensors by handle.
@@ -125,7 +128,7 @@ impl Evaluation<'_> {
         let kept = kept(step, slots);
         let converted = match made.take() {
             Some(made) => made,
-            None => conversions(program, step, &sizes, slots, kept)?,
+            None => conversions(program, step, &sizes, slots, kept, std::mem::take(&mut self.remade[number]))?,
         };
         self.times.convert += start.elapsed();
         let place = std::mem::replace(&mut slots[plan.result.index()], Slot::Empty);
@@ -167,12 +170,42 @@ impl Evaluation<'_> {
         if let Some((_, Slot::Owned(old))) = old {
             self.spare[plan.result.index()] = Some(old);
         }
-        *made = first_phase.then_some(converted);
+        if first_phase {
+            *made = Some(converted);
+        } else if !self.program.is_sequence() {
+            self.remade[number] = of_callers(step, converted, slots);
+        }
         if !self.program.is_sequence() {
             self.ready[number] = Ready::of(program, step, (self.phase, kept), sizes, slots);
         }
         Ok(())
     }
+}
+
+/// A tensor of a kernel that was made of one of the caller's, known by its address: it stays there while the program runs.
+struct Remade {
+    tensor: TensorId,
+    source: usize,
+    made: Tensor,
+}
+
+/// The address of a tensor of the caller's in a slot.
+fn address(slots: &[Slot<'_>], id: TensorId) -> Option<usize> {
+    match slots.get(id.index()) {
+        Some(Slot::Borrowed(tensor)) => Some(std::ptr::from_ref(*tensor).addr()),
+        _ => None,
+    }
+}
+
+/// Those of the converted tensors that are made of the caller's: a program that carries the statement out again takes them again.
+fn of_callers(step: &Step, converted: Vec<(TensorId, Tensor)>, slots: &[Slot<'_>]) -> Vec<Remade> {
+    let remade = converted.into_iter().filter_map(|(tensor, made)| {
+        let conversion = step.plan().conversions.iter().find(|conversion| conversion.tensor == tensor)?;
+        // The entries of a relation follow from sizes, too.
+        let is_stored = step.kernel().tensors[tensor].indicator.is_none();
+        Some(Remade { tensor, source: address(slots, conversion.source).filter(|_| is_stored)?, made })
+    });
+    remade.collect()
 }
 
 /// The result of a statement that only stores a tensor otherwise.
@@ -345,13 +378,15 @@ fn as_wide(tensor: Tensor, format: &Format, name: &str) -> Result<Tensor, Error>
     )))
 }
 
-/// The inputs of a kernel that are made of other tensors, but for the one that is `kept` as it is.
+/// The inputs of a kernel that are made of other tensors, but for the one that is `kept` as it is. Those that were made of the caller's before
+/// are taken as they are.
 fn conversions(
     program: &Program,
     step: &Step,
     sizes: &[u64],
     slots: &[Slot<'_>],
     kept: Option<TensorId>,
+    mut remade: Vec<Remade>,
 ) -> Result<Vec<(TensorId, Tensor)>, Error> {
     let mut made = Vec::new();
     let others = step.plan().conversions.iter().filter(|conversion| Some(conversion.tensor) != kept);
@@ -366,6 +401,12 @@ fn conversions(
         if let Some(tensor) = indices::entries((program, step), conversion, format, (sizes, slots))? {
             let name = &program.tensors[conversion.source].name;
             made.push((conversion.tensor, as_wide(tensor, format, name)?));
+            continue;
+        }
+        let source = address(slots, conversion.source);
+        let known = |own: &Remade| own.tensor == conversion.tensor && Some(own.source) == source;
+        if let Some(place) = remade.iter().position(known) {
+            made.push((conversion.tensor, remade.swap_remove(place).made));
             continue;
         }
         // The kernel reads the elements that are stored, and what follows from them beside each.
