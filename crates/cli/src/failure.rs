@@ -102,17 +102,14 @@ const BUILD: &str =
 
 /// The mistake in a file, with its code and a hint.
 pub fn of_file(error: &IoError) -> Diagnostic {
-    let (code, category, hint) = match error {
-        IoError::Open { .. } => ("E1101", Category::File, Some("name a file that is there and may be read")),
-        IoError::Read { .. } => ("E1101", Category::File, None),
-        IoError::Malformed { .. } | IoError::Invalid { .. } => ("E1102", Category::File, None),
-        IoError::UnknownFormat { .. } => ("E1103", Category::File, None),
-        IoError::Unwritable { .. } => ("E1104", Category::File, None),
-        IoError::Unavailable { .. } => ("E1106", Category::File, Some(BUILD)),
-        IoError::TooLarge { .. } => ("E1105", Category::Memory, None),
-        IoError::Write { .. } => ("E1014", Category::File, Some("choose a place that exists and may be written to")),
+    let hint = match error {
+        IoError::Open { .. } => Some("name a file that is there and may be read"),
+        IoError::Unavailable { .. } => Some(BUILD),
+        IoError::Write { .. } => Some("choose a place that exists and may be written to"),
+        _ => None,
     };
-    let diagnostic = Diagnostic::error(code, error.to_string()).category(category);
+    let category = if matches!(error, IoError::TooLarge { .. }) { Category::Memory } else { Category::File };
+    let diagnostic = Diagnostic::error(error.code(), error.to_string()).category(category);
     match error.hint().or(hint) {
         Some(hint) => diagnostic.hint(hint),
         None => diagnostic,

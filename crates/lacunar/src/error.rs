@@ -169,7 +169,7 @@ impl Error {
         }
     }
 
-    /// The code under which `docs/errors.md` explains the error: the first mistake's of several. The command gives those of files.
+    /// The code under which `docs/errors.md` explains the error: the first mistake's of several.
     ///
     /// ```
     /// use lacunar::{Format, FormatSpec, Tensor};
@@ -210,7 +210,8 @@ impl Error {
             Error::Format(FormatError::Schema { .. }) => Some("E0410"),
             Error::Format(FormatError::Packing { .. }) => Some("E0411"),
             Error::Storage(StorageError::PaddedPattern { .. }) => Some("E0407"),
-            Error::Io(_) | Error::Storage(_) | Error::Kernel(_) | Error::Argument(_) => None,
+            Error::Io(error) => Some(error.code()),
+            Error::Storage(_) | Error::Kernel(_) | Error::Argument(_) => None,
             Error::Internal(_) => None,
         }
     }

@@ -110,6 +110,19 @@ impl IoError {
         }
     }
 
+    /// The code under which `docs/errors.md` explains it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            IoError::Open { .. } | IoError::Read { .. } => "E1101",
+            IoError::Malformed { .. } | IoError::Invalid { .. } => "E1102",
+            IoError::UnknownFormat { .. } => "E1103",
+            IoError::Unwritable { .. } => "E1104",
+            IoError::TooLarge { .. } => "E1105",
+            IoError::Unavailable { .. } => "E1106",
+            IoError::Write { .. } => "E1014",
+        }
+    }
+
     /// The same error with a hint.
     pub(super) fn with_hint(mut self, known: Option<&'static str>) -> IoError {
         if let IoError::Malformed { hint, .. } | IoError::Invalid { hint, .. } = &mut self {
