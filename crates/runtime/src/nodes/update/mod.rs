@@ -40,6 +40,7 @@ pub(crate) use payload::limit;
 pub(crate) use run::{Changes, change_runs, place_runs};
 
 use super::View;
+use super::build::makes_all;
 use super::shape::Shapes;
 
 /// Works at the nodes under a parent position.
@@ -68,7 +69,7 @@ const KEPT_PATH: usize = 1 << 12;
 /// True of levels of nodes of which rows of some numbers of elements cannot be made anew.
 pub(crate) fn may_refuse(level: &mut LevelStorage) -> bool {
     let Some((schema, _, _, kept)) = level.nodes_mut() else { return false };
-    *kept.refuses.get_or_insert_with(|| !Shapes::new(schema).holds_all())
+    *kept.refuses.get_or_insert_with(|| !makes_all(&Shapes::new(schema)))
 }
 
 /// The position of a coordinate under a parent position.
