@@ -331,6 +331,15 @@ pub(super) fn tree(shapes: &Shapes, count: u64, nodes: &mut impl Nodes) -> Optio
     subtree(shapes, (shapes.schema.entry(), count, None), nodes)
 }
 
+/// True if trees of any number of elements are made, as far as can be told: bounds of lengths may leave out numbers of which only the
+/// attempt tells.
+pub(super) fn makes_all(shapes: &Shapes) -> bool {
+    shapes.holds_all() && (1..=TRIED).all(|count| tree(shapes, count, &mut Counter::default()).is_some())
+}
+
+/// Trees of up to so many elements are tried.
+const TRIED: u64 = 40;
+
 /// The same of a tree whose root has one of some types, and if it is known, of a height.
 pub(super) fn subtree(
     shapes: &Shapes,

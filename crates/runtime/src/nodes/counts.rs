@@ -70,6 +70,11 @@ impl Counts {
         self.0.iter().any(|(least, most)| (*least..=*most).contains(&number))
     }
 
+    /// True if all numbers between two are in the set.
+    pub fn holds_between(&self, from: u64, to: u64) -> bool {
+        self.0.iter().any(|(least, most)| *least <= from && to <= *most)
+    }
+
     /// The least number of the set that is not below a number.
     pub fn from(&self, number: u64) -> Option<u64> {
         self.0.iter().find(|(_, most)| number <= *most).map(|(least, _)| number.max(*least))
@@ -101,6 +106,7 @@ mod tests {
         assert_eq!(sums, Counts::of(vec![(2, 2), (33, 65), (64, 128)]));
         assert_eq!((set.times(0), set.times(3)), (Counts::between(0, 0), sums.plus(&set)));
         assert_eq!((sums.from(3), sums.from(129), sums.has_gaps()), (Some(33), None, true));
+        assert!(set.holds_between(33, 64) && !set.holds_between(1, 64));
         assert_eq!((set.nearest(64, 89, &set), set.nearest(64, 200, &set)), (Some(57), None));
         assert_eq!(set.or(&Counts::between(2, 31)), Counts::between(1, 64));
         let many = Counts::of((0..1000).map(|k| (k * k, k * k)).collect());

@@ -227,6 +227,13 @@ impl Shapes {
         Shapes { grows, ..self }
     }
 
+    /// True if there is a tree of any number of elements.
+    pub fn holds_all(&self) -> bool {
+        let entry = self.schema.entry();
+        let counts = (0..self.heights()).map(|height| self.counts_of(entry, height));
+        counts.fold(Counts::default(), |all, own| all.or(&own)).holds_between(1, u64::from(u32::MAX))
+    }
+
     /// How many heights are told apart.
     pub fn heights(&self) -> usize {
         self.types.first().map_or(0, |it| it.bounds.len())

@@ -19,7 +19,7 @@ use crate::coo::{Coo, Coordinates};
 use crate::dispatch::with_word;
 use crate::error::StorageError;
 use crate::fill::{element_of, scalar_of};
-use crate::nodes::Put;
+use crate::nodes::{Put, may_refuse};
 use crate::tensor::Tensor;
 use crate::values::Element;
 use crate::words::Word;
@@ -182,9 +182,20 @@ impl Tensor {
         if few && is_updated_in_place(self.format()) {
             let modes = self.format().mode_order().to_vec();
             let changes = batch.taken_together(&modes, self.dims(), fill)?;
+            // Rows that are changed in place may have become such as cannot be made anew, and so not be restored.
+            let refuses = self.parts_mut().2.iter_mut().any(may_refuse);
+            let before = if refuses { Some(self.try_clone()?) } else { None };
             let updated = match self.has_rows() {
-                true => self.update_rows(batch, changes)?,
-                false => self.update_in_place(batch, &changes)?,
+                true => self.update_rows(batch, changes),
+                false => self.update_in_place(batch, &changes),
+            };
+            let updated = match (updated, before) {
+                (Err(error), Some(before)) => {
+                    *self = before;
+                    let is_refused = matches!(error, StorageError::NotRepresentable { .. });
+                    if is_refused { None } else { return Err(error) }
+                }
+                (updated, _) => updated?,
             };
             if let Some(updated) = updated {
                 self.tidy();

@@ -59,6 +59,8 @@ pub(crate) struct Editor<'a> {
     pub parent: u32,
     /// The nodes from the root on to the one that is changed.
     pub path: Vec<Visit>,
+    /// How many nodes of the path, from the root on, are not to be changed: their items are in hand already.
+    pub fixed: usize,
     /// The position that the new element was given.
     pub landed: Option<u32>,
 }

@@ -44,6 +44,8 @@ pub(crate) struct Kept {
     pub far_words: u64,
     /// The way to the last element, whose memory is used again.
     pub path: Vec<super::edit::Visit>,
+    /// Whether rows of some numbers of elements cannot be made anew, once that was asked for.
+    pub refuses: Option<bool>,
     /// What is kept to make subtensors anew, once that was asked for.
     pub renewal: Option<Box<Renewal>>,
 }
@@ -61,6 +63,7 @@ impl Clone for Kept {
             inserted: self.inserted,
             far_words: self.far_words,
             path: Vec::new(),
+            refuses: self.refuses,
             renewal: None,
         }
     }

@@ -305,7 +305,11 @@ impl Editor<'_> {
             held @ Source::Held(_) => held,
         };
         let Located::Gap { null, .. } = located else { return Ok(false) };
-        if self.depth() > DEEPEST || !self.place(Item::Elem { coordinate, value }, null, passed)? {
+        // A split below would write into this node, whose items are rewritten behind it.
+        let fixed = std::mem::replace(&mut self.fixed, depth);
+        let placed = self.depth() <= DEEPEST && self.place(Item::Elem { coordinate, value }, null, passed)?;
+        self.fixed = fixed;
+        if !placed {
             self.path.truncate(depth);
             return Ok(false);
         }

@@ -40,6 +40,8 @@ pub(crate) use payload::limit;
 pub(crate) use run::{Changes, change_runs, place_runs};
 
 use super::View;
+use super::build::makes_all;
+use super::shape::Shapes;
 
 /// Works at the nodes under a parent position.
 fn edit<R>(
@@ -52,7 +54,7 @@ fn edit<R>(
     kept.prepare(schema);
     let path = std::mem::take(&mut kept.path);
     let parent = u32::try_from(parent).ok()?;
-    let mut editor = Editor { schema, node, root, kept, payload, parent, path, landed: None };
+    let mut editor = Editor { schema, node, root, kept, payload, parent, path, fixed: 0, landed: None };
     let result = work(&mut editor);
     let path = editor.path;
     if path.capacity() <= KEPT_PATH {
@@ -63,6 +65,12 @@ fn edit<R>(
 
 /// Longer paths than this are not kept for the next update.
 const KEPT_PATH: usize = 1 << 12;
+
+/// True of levels of nodes of which rows of some numbers of elements cannot be made anew.
+pub(crate) fn may_refuse(level: &mut LevelStorage) -> bool {
+    let Some((schema, _, _, kept)) = level.nodes_mut() else { return false };
+    *kept.refuses.get_or_insert_with(|| !makes_all(&Shapes::new(schema)))
+}
 
 /// The position of a coordinate under a parent position.
 pub(crate) fn find(view: View, kept: &Kept, parent: u64, coordinate: u64) -> Option<u64> {

@@ -44,7 +44,7 @@ impl Editor<'_> {
         let Some(mut below) = self.path.last().map(|last| (last.base, self.under(last.base, last.ty()))) else {
             return Ok(());
         };
-        for level in (0..self.path.len().saturating_sub(1)).rev() {
+        for level in (self.fixed..self.path.len().saturating_sub(1)).rev() {
             let visit = self.path[level];
             let Some((first, last)) = self.shape(visit.ty()).binary else { return Ok(()) };
             let mut all = 1;

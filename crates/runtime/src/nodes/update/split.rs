@@ -53,7 +53,7 @@ impl Editor<'_> {
                 Item::Elem { coordinate, value },
                 Item::Child { base: other, ty: visit.ty() },
             ];
-            if let Some(above) = level.checked_sub(1) {
+            if let Some(above) = level.checked_sub(1).filter(|above| *above >= self.fixed) {
                 let holder = self.path[above];
                 let mut next = self.read(holder.base, holder.ty());
                 if let Some(at) = next.iter().position(|item| item.is_child(visit.base)) {
