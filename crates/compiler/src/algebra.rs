@@ -169,6 +169,11 @@ pub(crate) fn is_kept(monoid: Monoid, value: Scalar) -> bool {
     monoid.is_idempotent(value.ty) || monoid.identity(value.ty) == Some(value)
 }
 
+/// True if a reduction may leave out values like this one: it is the identity.
+pub(crate) fn is_left_out(monoid: Monoid, value: Scalar) -> bool {
+    monoid.identity(value.ty).is_some_and(|identity| identity.equals(value))
+}
+
 fn of_one(a: Background, function: impl FnOnce(Scalar) -> Scalar) -> Background {
     let value = function(a.value);
     Background { value, absent: a.absent && (!a.value.is_zero() || value.is_zero()) }

@@ -23,7 +23,7 @@ use lacunar_notation::{Access, AssignOp, Equation, Expr, ExprKind, Indicator, Mo
 use super::combined::{Combined, Met};
 use super::storage::{appends_in, discordant, distinct_accesses, is_sparse, is_walked_in_order};
 use super::traffic::{self, Memory, Trip};
-use crate::algebra::{Support, background, is_kept, preserves_fill, without};
+use crate::algebra::{Support, background, is_left_out, preserves_fill, without};
 use crate::concretize::{fits_registers, is_in_block, turn};
 use crate::iterate::iterators::AccessKey;
 
@@ -105,7 +105,7 @@ impl Visits {
     /// The coordinates that the reduction of a body visits.
     fn of(kernel: &Kernel, monoid: Monoid, body: &Expr) -> Visits {
         match background(&kernel.tensors, body) {
-            Some(background) if background.absent && !is_kept(monoid, background.value) => Visits::All,
+            Some(background) if background.absent && !is_left_out(monoid, background.value) => Visits::All,
             _ => Visits::Stored { left_out: true },
         }
     }

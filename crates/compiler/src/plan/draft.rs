@@ -24,7 +24,7 @@ use super::{
     Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, gathers, given, insert, order, same,
     storage, workspaces,
 };
-use crate::algebra::{background, fills, is_kept, preserves_fill, selected};
+use crate::algebra::{background, fills, is_left_out, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
 use crate::iterate::iterators::AccessKey;
 use crate::schedule::apply_all;
@@ -155,7 +155,7 @@ impl<'a> Draft<'a> {
         self.rhs.visit(&mut |expr| {
             if let ExprKind::Reduce(monoid, vars, body) = &expr.kind
                 && let Some(found) = background(tensors, body).filter(|found| found.absent)
-                && !is_kept(*monoid, found.value)
+                && !is_left_out(*monoid, found.value)
             {
                 let vars: Vec<&str> = vars.iter().map(|var| self.kernel.vars[*var].name.as_str()).collect();
                 let (vars, body, value) = (vars.join("`, `"), self.kernel.expr_text(body), found.value);
