@@ -96,7 +96,7 @@ pub fn tune(program: &Program, args: &TuneArgs) -> Result<(), Failure> {
             };
             to_line(&object)?
         }
-        false => report(&statements, &schedules, file),
+        false => report(&statements, &schedules, file, options.tuned),
     };
     output::print(text.as_bytes())?;
     match stored {
@@ -115,7 +115,8 @@ fn bar() -> ProgressBar {
     bar
 }
 
-fn report(statements: &[TunedStatement], refused: &[Schedule], file: Option<String>) -> String {
+/// The findings, with the file that holds the winners where they could be stored; `wanted` if they should be.
+fn report(statements: &[TunedStatement], refused: &[Schedule], file: Option<String>, wanted: bool) -> String {
     let mut text = String::new();
     for tuned in statements {
         let rows: Vec<Vec<String>> =
@@ -131,6 +132,9 @@ fn report(statements: &[TunedStatement], refused: &[Schedule], file: Option<Stri
     }
     rows.push(vec![match file {
         Some(file) => format!("stored in {file}; runs on data of this class take it, unless --no-tuned is given"),
+        None if wanted => {
+            "not stored: the class of the data is not known, as the program makes a tensor itself".to_string()
+        }
         None => "not stored".to_string(),
     }]);
     let given = refused.iter().map(|schedule| vec![format!("-s '{schedule}'")]).collect::<Vec<_>>();

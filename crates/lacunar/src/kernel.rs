@@ -15,6 +15,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -23,8 +24,8 @@ use lacunar_compiler::lower::Phase;
 use lacunar_imp::{parse, verify};
 use lacunar_machine::Machine;
 use lacunar_notation::provenance::Tag;
-use lacunar_notation::{Program, Role, Tensor as Declared, TensorId};
-use lacunar_runtime::io::IndexBase;
+use lacunar_notation::{Action, Program, Role, Tensor as Declared, TensorId};
+use lacunar_runtime::io::{self, IndexBase};
 use lacunar_runtime::{Element, pool};
 
 use crate::again::Again;
@@ -64,6 +65,22 @@ impl Kernel {
         let compiled = compile(source, options, choices)?;
         let (phase, threads, base) = (options.phase, options.threads, options.base);
         Ok(Kernel { compiled, phase, threads, base, again: Again::default(), given: OnceLock::new() })
+    }
+
+    /// The program without what it prints, and without the files that it writes and does not read itself.
+    pub(crate) fn silent(mut self) -> Kernel {
+        let mut read = BTreeSet::new();
+        Action::visit(&self.compiled.program.body, &mut |action| {
+            if let Action::Read(_, file) | Action::Change { file, .. } = action {
+                read.insert(io::place_of(Path::new(file)));
+            }
+        });
+        Action::retain(&mut self.compiled.program.body, &|action| match action {
+            Action::Print(_) | Action::Elapsed(_) => false,
+            Action::Write(_, file) => read.contains(&io::place_of(Path::new(file))),
+            _ => true,
+        });
+        self
     }
 
     /// The program with kernels that are read back from their own texts.

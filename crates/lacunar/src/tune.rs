@@ -7,7 +7,7 @@
 //! better.
 //!
 //! The statements of a program are tuned one after the other, the earlier ones with the schedules found for them; the
-//! time measured is that of the whole program.
+//! time measured is that of the whole program, which is run without its prints and its files of results.
 //!
 //! ```text
 //! round   1            2      3      4           medians
@@ -47,7 +47,8 @@ const COMPILING: f64 = 0.25;
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// About how long may be measured in all. Three rounds are made however long they take.
+    /// About how long may be measured in all, with each statement its part. Three rounds for each statement are made however long they
+    /// take.
     pub time: Duration,
     /// How many rounds are made at most after the first; three at least.
     pub rounds: u32,
@@ -136,7 +137,8 @@ pub struct Tuning {
     pub statements: Vec<TunedStatement>,
     /// The proposals that are not among the candidates of a statement that they are for.
     pub refused: Vec<Refused>,
-    /// The file that holds the winners, or why none does; nothing where none was wanted ([`Options::tuned`]).
+    /// The file that holds the winners, or why none does; nothing where none was wanted ([`Options::tuned`]), or where a tensor that
+    /// the program itself makes (`fill`, `random`, `insert`, a `read` in its midst) leaves the class of the data unknown.
     pub stored: Option<Result<PathBuf, Error>>,
 }
 
@@ -366,7 +368,10 @@ impl Session<'_> {
             let mut choices = choices.to_vec();
             choices[number] = (place > 0).then(|| choice(&candidate));
             match Kernel::chosen(self.source, self.options, Choices::Given(&choices)) {
-                Ok(kernel) => runners.push(Runner { candidate, wanted, kernel, seconds: Vec::new(), stays: true }),
+                Ok(kernel) => {
+                    let kernel = kernel.silent();
+                    runners.push(Runner { candidate, wanted, kernel, seconds: Vec::new(), stays: true });
+                }
                 Err(error) if place == 0 => return Err(error),
                 Err(error) => {
                     if let Some(wanted) = wanted {

@@ -138,6 +138,21 @@ impl Action {
         }
     }
 
+    /// Keeps, of some actions and of those in their bodies, those that `keep` holds for.
+    pub fn retain(actions: &mut Vec<Action>, keep: &dyn Fn(&Action) -> bool) {
+        actions.retain(keep);
+        for action in actions {
+            match action {
+                Action::For { body, .. } | Action::While { body, .. } => Action::retain(body, keep),
+                Action::If { then, otherwise, .. } => {
+                    Action::retain(then, keep);
+                    Action::retain(otherwise, keep);
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// The conditions that the action itself asks.
     pub fn conditions(&self) -> Vec<&Condition> {
         match self {

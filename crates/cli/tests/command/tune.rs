@@ -103,3 +103,17 @@ fn nothing_is_written() {
     let folder = Folder::new();
     folder.fail("tune 'y(i) = A(i,j) * x(j)' -i A:a.mtx -g x:ones -o y:y.tns", 2, "writes no results");
 }
+
+#[test]
+fn the_runs_that_are_measured_print_and_write_nothing() {
+    let folder = Folder::new();
+    let program = "-i A:a.mtx -i x:x.mtx\nclock t\nfor k in 0 .. 2 {\n  y(i) = A(i,j) * x(j)\n  print y\n}\nelapsed t\n\
+                   write y \"y.tns\"\nwrite y \"again.tns\"\nread z \"again.tns\"\nw(i) = 2 * z(i)\n";
+    folder.write("p.lac", program);
+    let text = folder.succeed("tune p.lac --time 3 --seconds 1");
+    assert!(!text.contains("y = ") && !text.contains("t: "), "{text}");
+    let files = folder.files();
+    assert!(!files.contains(&"y.tns".to_string()) && files.contains(&"again.tns".to_string()), "{files:?}");
+    folder.write("r.lac", "-d z:9\nrandom z seed 7\nw(i) = 2 * z(i)\n");
+    assert!(folder.succeed("tune r.lac --time 3 --seconds 1").contains("not stored: the class"));
+}
