@@ -165,8 +165,8 @@ fn infer(program: &Program, step: &Step, sizes: &mut [Option<u64>]) -> Result<()
         let (place, size) = indicator.inferred(&of(sizes, access))?;
         (place + 1 < access.vars.len()).then_some((access.vars[place], size))
     };
-    // What operands tell comes first, those of all statements: a variable has one size in the program, and a result has room for all that it
-    // is assigned.
+    // Sizes of the operands of all statements come first: a variable has one size in the program, and a result has room for all
+    // that it is assigned.
     let of_operands = program.statements.iter().flat_map(|other| {
         let accesses = other.rhs.accesses().into_iter();
         accesses.filter(|access| access.vars.last().is_none_or(|last| !other.lhs.vars.contains(last)))

@@ -278,12 +278,11 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
         });
         // Only loops that are written are refused; another mistake of the user can only be in the schedule.
         let is_written = given.is_none() && program.loops.iter().any(|(written, _)| *written == number);
-        let plan = plan.map_err(|diagnostic| match diagnostic.category {
+        let mut plan = plan.map_err(|diagnostic| match diagnostic.category {
             Category::User if !is_written => scheduling(vec![diagnostic]),
             _ => fault(diagnostic),
         })?;
         let is_declared = options.declarations.dtypes.contains_key(&program.tensors[statement.lhs.tensor].name);
-        let mut plan = plan;
         if let Some((_, note)) = shared.iter().find(|(own, _)| *own == number) {
             plan.notes.push(note.clone());
             // A statement with commands of its own is computed by itself: those of the copy are not for it.
@@ -396,7 +395,7 @@ fn print_plan(trace: &mut Trace, program: &Program, number: usize, plan: &Plan) 
         commands if commands.is_empty() => "# the loops as they are\n".to_string(),
         commands => commands.join("\n") + "\n",
     });
-    // What is defined stands once in a text.
+    // Definitions stand once in a text, before the first statement.
     trace.print("concrete", || if number == 0 { definitions(program) + &plan.text() } else { plan.text() });
     trace.print("provenance", || plan.kernel.provenance_graph().dot());
     trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));

@@ -1,7 +1,7 @@
 //! How the operands of an expression restrict loops together: what of the cost model does not depend on the order of the loops.
 //!
-//! Whether a function intersects or unites follows from the values of its operands where they are absent, which takes a walk through
-//! each of them. It is found once for an expression, of whose loops many orders are looked at.
+//! A function intersects or unites its operands, depending on their values where they are absent. One walk through the expression
+//! finds this, and the cost model uses the answer for every order of loops that it compares.
 //!
 //! ```text
 //! A(i,j) * x(j) + b(i)      Pair(Union) of Pair(Intersection) of A, x, and of b
@@ -19,7 +19,7 @@ pub(super) enum Combined<'e> {
     Number,
     /// An access, by what it stores.
     Access(&'e Access),
-    /// What restricts the operand.
+    /// The elements of the operand: the operation adds none and leaves none out.
     Same(Box<Combined<'e>>),
     /// Two operands.
     Pair(Support, Met, Box<[Combined<'e>; 2]>),
@@ -68,7 +68,7 @@ impl<'e> Combined<'e> {
                     Met::Both
                 };
                 let support = support(tensors, *function, left, right);
-                // What is computed with a number and absent where the other operand is restricts as that does: `A(i,j) > 0`, `log(1 + A(i,j))`.
+                // A function of an operand and a number, absent where the operand is, has the operand's elements: `A(i,j) > 0`, `log(1 + A(i,j))`.
                 let other = match (is_number(left), is_number(right)) {
                     (false, true) => Some(left),
                     (true, false) => Some(right),

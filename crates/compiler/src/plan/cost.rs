@@ -95,9 +95,9 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], m
 /// The coordinates that a nest visits.
 #[derive(Clone, Copy)]
 enum Visits {
-    /// All: what the body is where nothing is stored changes the value that it is combined into.
+    /// All: where operands store nothing, the body still changes the value that it is combined into.
     All,
-    /// Those that operands store. Fill values other than 0 are left out, or they are visited as well.
+    /// Those that operands store. With `left_out`, the nest skips elements that are fill values other than 0.
     Stored { left_out: bool },
 }
 

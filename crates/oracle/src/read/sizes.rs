@@ -119,7 +119,7 @@ fn relate(
         }
         return true;
     }
-    // What operands tell comes first: a result has room for all that it is assigned.
+    // Sizes of operands come first: a result has room for all that it is assigned.
     let is_target =
         |indices: &[Index]| reading.statements.iter().any(|own| std::ptr::eq(own.indices.as_slice(), indices));
     let of_operands = accesses.iter().filter(|(_, indices)| !is_target(indices));

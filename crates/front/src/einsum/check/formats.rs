@@ -47,7 +47,7 @@ pub(super) fn choose(program: &mut Program, names: &Names, declarations: &Declar
     }
     // The open results are taken as sparse; each that turns out dense can make others dense.
     while settle_dense(program, &mut open) {}
-    // What takes the value of a result is stored as that, if nothing else tells.
+    // A result that takes the value of another is stored as that is, unless a format is declared for it.
     let is_declared = |tensor: &Tensor| declarations.formats.contains_key(&tensor.name);
     for id in program.tensors.handles() {
         if program.tensors[id].role != Role::Result || is_declared(&program.tensors[id]) {

@@ -207,7 +207,7 @@ impl Sizes {
         tied: &[(&Made, &Vec<usize>, Span)],
         later: &[usize],
     ) -> Option<(usize, Option<u64>, Span)> {
-        // What operands tell comes first: a result has room for all that it is assigned.
+        // Sizes of operands come first: a result has room for all that it is assigned.
         let of_operands = tied.iter().filter(|(made, ..)| !made.is_target);
         of_operands.chain(tied).find_map(|&(made, vars, span)| {
             let own: Vec<Option<u64>> = vars.iter().map(|&var| self.of_var(var)).collect();
