@@ -8,6 +8,7 @@ use lacunar_front::structure;
 use lacunar_notation::BinaryFn;
 use lacunar_oracle::entries::fitting;
 
+use super::MOST_PLACES;
 use crate::instance::Instance;
 use crate::sketch::{Operand, Sketch, Tree};
 use crate::structured::structured;
@@ -101,6 +102,12 @@ pub(super) fn with_structures(rng: &mut Rng, sketch: Sketch, instance: Instance)
     with_packed_results(rng, &made).unwrap_or((made, found))
 }
 
+/// True if a tensor can be stored whole: a packed format has a place for each element and each row, whatever the element is.
+fn has_few_places(operand: &Operand) -> bool {
+    let places = operand.dims.iter().try_fold(1u64, |product, size| product.checked_mul((*size).max(1)));
+    places.is_some_and(|places| places <= MOST_PLACES)
+}
+
 /// The sketch with a mask in one of its statements, whose result is declared to have the structure, or packed.
 fn with_masked_result(rng: &mut Rng, sketch: &Sketch) -> Option<(Sketch, Instance)> {
     let mut made = sketch.clone();
@@ -120,7 +127,7 @@ fn with_masked_result(rng: &mut Rng, sketch: &Sketch) -> Option<(Sketch, Instanc
     let mask = vars.windows(2).map(compared).reduce(product)?;
     let value = statement.rhs.clone();
     statement.rhs = if rng.bool() { product(value, mask) } else { product(mask, value) };
-    if rng.bool() {
+    if rng.bool() && has_few_places(operand) {
         operand.format = Format::packed(name, vars.len()).ok()?;
     } else {
         operand.structure = Some((format!(":{name}"), false));
@@ -135,7 +142,8 @@ fn with_packed_results(rng: &mut Rng, sketch: &Sketch) -> Option<(Sketch, Instan
     let mut made = sketch.clone();
     for operand in made.tensors.iter_mut().filter(|operand| !operand.given && operand.fill.is_none()) {
         let is_square = operand.dims.windows(2).all(|pair| pair[0] == pair[1]);
-        if (2..4).contains(&operand.dims.len()) && is_square && rng.usize(..PACKED_IN) == 0 {
+        let may_be_packed = (2..4).contains(&operand.dims.len()) && is_square && has_few_places(operand);
+        if may_be_packed && rng.usize(..PACKED_IN) == 0 {
             let name = RESULTS[rng.usize(..RESULTS.len())];
             operand.format = Format::packed(name, operand.dims.len()).ok()?;
         }

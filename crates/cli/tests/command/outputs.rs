@@ -58,11 +58,24 @@ fn a_file_that_is_replaced_keeps_its_rights() {
     }
 }
 
+/// The command, with interruptions that end it: a shell's job in the background ignores them, and so do its children.
+#[cfg(unix)]
+fn interruptible() -> Command {
+    let lacunar = env!("CARGO_BIN_EXE_lacunar");
+    let default = ["--default-signal=INT", "--"];
+    if !Command::new("env").args(default).arg("true").stderr(Stdio::null()).status().is_ok_and(|it| it.success()) {
+        return Command::new(lacunar); // Not GNU's `env`.
+    }
+    let mut command = Command::new("env");
+    command.args(default).arg(lacunar);
+    command
+}
+
 /// Starts the command in a folder whose `tmp` is the system's folder for temporary files.
 #[cfg(unix)]
 fn start(folder: &Folder, line: &str, cc: &str) -> Child {
     std::fs::create_dir_all(folder.path("tmp")).unwrap();
-    Command::new(env!("CARGO_BIN_EXE_lacunar"))
+    interruptible()
         .args(shlex::split(line).unwrap())
         .current_dir(folder.path("."))
         .env("TMPDIR", folder.path("tmp"))
