@@ -89,7 +89,7 @@ pub enum Reference {
     Expected,
 }
 
-/// Runs an instance on every engine, unless all of it has passed before.
+/// Runs an instance on every engine that takes it, unless all of it has passed before.
 ///
 /// # Errors
 /// Every difference and failure, in words.
@@ -110,6 +110,9 @@ pub fn verify(
         return if faults.is_empty() { Ok(()) } else { Err(report(instance, &faults)) };
     }
     let jobs = jobs(instance, engines);
+    if jobs.is_empty() && !engines.is_empty() {
+        return Ok(());
+    }
     let mut key = key(instance, &jobs, reference);
     if key.is_some_and(|key| passed.knows(key)) {
         return Ok(());
@@ -196,7 +199,7 @@ pub(crate) fn report(instance: &Instance, faults: &[String]) -> String {
 }
 
 /// The result of a function, or the message with which it panics.
-pub(crate) fn guarded<T>(function: impl FnOnce() -> T) -> Result<T, String> {
+pub fn guarded<T>(function: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(function)).map_err(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
         text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("(no message)").to_string()

@@ -32,7 +32,7 @@ const ORDERS: usize = 4;
 /// The most places of a file that is converted through all pairs, and of any other.
 const FEW: u64 = 1 << 16;
 /// One in so many files with few entries is converted through all pairs on a day.
-const FILES_ONE_IN: u64 = 20;
+const FILES_ONE_IN: u64 = 30;
 /// One in so many files of at least `LARGE` bytes is taken on a day.
 const LARGE_ONE_IN: u64 = 6;
 const LARGE: usize = 1 << 15;

@@ -19,7 +19,7 @@ use libtest_mimic::Trial;
 /// How many instances a trial runs.
 const SHARE: usize = 64;
 /// One in so many pairs is taken on a day.
-const PAIRS_ONE_IN: u64 = 5;
+const PAIRS_ONE_IN: u64 = 10;
 
 fn main() -> ExitCode {
     let (arguments, suite) = (arguments(), engines::suite("pairs"));

@@ -28,7 +28,7 @@ use lacunar_notation::{Role, Tensor};
 use lacunar_testing::data;
 use lacunar_testing::day::{all_wanted, chosen, today};
 use lacunar_testing::instance::Instance;
-use lacunar_testing::runner::{Reference, verify};
+use lacunar_testing::runner::{Reference, guarded, verify};
 use lacunar_testing::schedules::schedule;
 use lacunar_testing::suite::{Suite, arguments, corpus_instances, random_instances, summary};
 use libtest_mimic::{Failed, Trial};
@@ -36,9 +36,9 @@ use libtest_mimic::{Failed, Trial};
 /// How many mistakes are made in one text.
 const MUTATIONS: usize = 4;
 /// One instance in so many gets a treatment.
-const ONE_IN: u64 = 20;
+const ONE_IN: u64 = 32;
 /// How many random programs there are to choose from.
-const RANDOM: u64 = 1200;
+const RANDOM: u64 = 800;
 /// The most values of a variable in a text that gets mistakes.
 const MOST_VALUES: u64 = 1 << 20;
 /// Among how many trials the instances of a treatment are shared.
@@ -74,7 +74,11 @@ fn main() -> ExitCode {
                 let sample =
                     |instance: &&Instance| all_wanted() || chosen(&format!("{name} {}", instance.id), today(), ONE_IN);
                 let own: Vec<&Instance> = instances.iter().skip(share).step_by(SHARES).filter(sample).collect();
-                let faults: Vec<String> = own.iter().filter_map(|instance| treatment(instance, &suite).err()).collect();
+                let fault = |instance: &&&Instance| {
+                    let treated = guarded(|| treatment(instance, &suite));
+                    treated.unwrap_or_else(|panic| Err(format!("{panic}\n{}", instance.to_case_text()))).err()
+                };
+                let faults: Vec<String> = own.iter().filter_map(|instance| fault(&instance)).collect();
                 summary(&format!("LACUNAR_DAY={}", today()), &faults, own.len())
             }));
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
 use lacunar::{Category, DType, Options};
+use lacunar_front::concrete::Line;
 use lacunar_front::einsum::{Action, ActionKind, Ast, index_tensors};
 use lacunar_front::{Declarations, Language, check, stur};
 
@@ -50,6 +51,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
     }
     let ast = program.parse()?;
     request.declarations.language = program.language;
+    Line::describe(&ast, &mut request.declarations);
     if program.language == Language::Rules {
         // Files that do not tell their sizes have those that rules say.
         for (name, dims) in stur::sizes(&program.text, &request.declarations) {

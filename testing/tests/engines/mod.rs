@@ -31,8 +31,9 @@ const SEVERAL: &[usize] = &[1, 3, 7];
 /// One instance in so many is optimized as usual, and with all passes.
 const USUAL_ONE_IN: u64 = 10;
 const MOST_ONE_IN: u64 = 60;
-/// LLVM and C take one in so many instances, and one in so many of the sweeps.
-const LLVM_ONE_IN: (u64, u64) = (2, 8);
+/// The engines take one in so many instances, and one in so many of the sweeps.
+const INTERPRETER_ONE_IN: (u64, u64) = (1, 3);
+const LLVM_ONE_IN: (u64, u64) = (4, 12);
 const C_ONE_IN: (u64, u64) = (40, 200);
 
 /// What is read back of a kernel.
@@ -58,8 +59,8 @@ struct BackEnd {
     optimization: Option<Optimization>,
 }
 
-/// The engines of a test program, which knows what passed before by its name: the interpreter on every instance, LLVM on an eighth of
-/// the sweeps and on half of all else, and C, in batches, on a sample. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take
+/// The engines of a test program, which knows what passed before by its name: the interpreter on a third of the
+/// sweeps and on all else, LLVM on a twelfth of the sweeps and on a fourth of all else, and C, in batches, on a smaller sample. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take
 /// every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`, `most`) says how much the back ends work on code.
 pub fn suite(name: &str) -> Arc<Suite> {
     let c = Batched {
@@ -97,7 +98,7 @@ fn back_end(name: &'static str) -> Option<BackEnd> {
     let (backend, one_in) = match name {
         "llvm" => (Backend::Llvm, LLVM_ONE_IN),
         "c" => (Backend::C, C_ONE_IN),
-        _ => (Backend::Interpreter, (1, 1)),
+        _ => (Backend::Interpreter, INTERPRETER_ONE_IN),
     };
     let one_in = if named { (1, 1) } else { one_in };
     let optimization = match std::env::var("LACUNAR_OPTIMIZATION").as_deref() {

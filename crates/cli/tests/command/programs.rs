@@ -470,6 +470,20 @@ fn lines_of_a_statement_are_no_flags() {
 }
 
 #[test]
+fn lines_for_tensors_say_how_files_are_read() {
+    let folder = Folder::new();
+    folder.write(
+        "k.lac",
+        "forall i\n  forall j\n    y(i) += A(i,j) * x(j)\ny: f64 dense result\nA: f32 csc input\nx: f64 dense input\n",
+    );
+    let text = folder.succeed("run k.lac -i A:a.mtx -g x:ones --explain --check");
+    assert!(text.contains("  A  f32  csc ") && text.contains("`A` (csc) is converted to csr"), "{text}");
+    // A flag says otherwise.
+    let text = folder.succeed("run k.lac -i A:a.mtx -g x:ones -f A:csr -t A:f64 --check");
+    assert!(text.contains("  A  f64  csr "), "{text}");
+}
+
+#[test]
 fn each_file_is_read() {
     let folder = Folder::new();
     folder.write("a.tns", "1 2.5\n2 7\n");

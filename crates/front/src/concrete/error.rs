@@ -44,6 +44,12 @@ pub(crate) enum Mistake {
         span: Span,
         part: String,
     },
+    /// An index of a tensor of the program that is a part of a variable.
+    PartIndex {
+        span: Span,
+        part: String,
+        tensor: String,
+    },
     /// A workspace that is read before it is filled.
     NotFilled {
         span: Span,
@@ -130,9 +136,11 @@ impl Mistake {
         match self {
             Mistake::Relation(error) => error.into_diagnostic(),
             Mistake::Tag { .. } | Mistake::NoRelation { .. } | Mistake::Taken { .. } => self.of_variables(),
-            Mistake::NoLoop { .. } | Mistake::TwoLoops { .. } | Mistake::Replaced { .. } | Mistake::Part { .. } => {
-                self.of_loops()
-            }
+            Mistake::NoLoop { .. }
+            | Mistake::TwoLoops { .. }
+            | Mistake::Replaced { .. }
+            | Mistake::Part { .. }
+            | Mistake::PartIndex { .. } => self.of_loops(),
             _ => self.of_tensors(),
         }
     }
@@ -171,6 +179,11 @@ impl Mistake {
                 Diagnostic::error("E1405", format!("`{part}` is a part of a variable, whose other parts are missing"))
                     .label(span, "its loop")
                     .hint("put the assignment inside loops over all parts, or combine parts by one operation alone")
+            }
+            Mistake::PartIndex { span, part, tensor } => {
+                Diagnostic::error("E1405", format!("`{part}` is a part of a variable, and no coordinate of `{tensor}`"))
+                    .label(span, "a part")
+                    .hint("write the variable that the relations take apart; loops over its parts tell it")
             }
             other => other.of_tensors(),
         }

@@ -73,11 +73,10 @@ impl Line {
         matches!(self.role, LineRole::Input | LineRole::Result | LineRole::Updated | LineRole::Inserted)
     }
 
-    /// The declarations with what lines say and they do not.
+    /// The lines for tensors whose names a program has, and that are made of no others.
     ///
     /// A kernel's text has lines for tensors, too, that others are made of and that it does not read: these say nothing.
-    pub fn declare(ast: &Ast, declarations: &Declarations) -> Declarations {
-        let mut all = declarations.clone();
+    fn own(ast: &Ast) -> impl Iterator<Item = &Line> {
         let mut named = IndexSet::new();
         for statement in &ast.statements {
             named.insert(statement.name.text.as_str());
@@ -91,14 +90,31 @@ impl Line {
             });
         }
         let is_own = |line: &&Line| line.is_outside() && line.source.is_none();
-        for line in ast.lines.iter().filter(is_own).filter(|line| named.contains(line.name.as_str())) {
+        ast.lines.iter().filter(is_own).filter(move |line| named.contains(line.name.as_str()))
+    }
+
+    /// Adds to the declarations the formats, types and fill values that lines say and they do not, by which files are read. Sizes are
+    /// left to the files.
+    pub fn describe(ast: &Ast, declarations: &mut Declarations) {
+        for line in Line::own(ast) {
             let name = || line.name.clone();
-            all.formats.entry(name()).or_insert_with(|| line.format.clone());
-            all.dtypes.entry(name()).or_insert(line.dtype);
-            if let Some(dims) = &line.dims {
-                all.dims.entry(name()).or_insert_with(|| dims.clone());
+            declarations.formats.entry(name()).or_insert_with(|| line.format.clone());
+            declarations.dtypes.entry(name()).or_insert(line.dtype);
+            if let Some(fill) = line.fill {
+                declarations.fills.entry(name()).or_insert(fill);
             }
-            all.fills.entry(name()).or_insert(line.fill.unwrap_or(Scalar::zero(line.dtype)));
+        }
+    }
+
+    /// The declarations with what lines say and they do not.
+    pub fn declare(ast: &Ast, declarations: &Declarations) -> Declarations {
+        let mut all = declarations.clone();
+        Line::describe(ast, &mut all);
+        for line in Line::own(ast) {
+            if let Some(dims) = &line.dims {
+                all.dims.entry(line.name.clone()).or_insert_with(|| dims.clone());
+            }
+            all.fills.entry(line.name.clone()).or_insert(Scalar::zero(line.dtype));
         }
         // A relation's line says how far its variables run.
         let is_relation = |line: &&Line| line.role == LineRole::Indicator && ast.brackets.contains_key(&line.name);

@@ -172,6 +172,9 @@ impl Evaluation<'_> {
         let outside = if self.nest.fills(name) { outside } else { 0 };
         let carried = self.carried(statement)?;
         let lhs = self.indices(&statement.indices)?;
+        if !self.nest.fills(name) {
+            self.are_whole(name, &statement.indices)?;
+        }
         let value = self.expr(&statement.rhs)?;
         // The variables of the target and of the loops around it, and those of all loops.
         let told: Vec<VarId> = self.loops[..outside].iter().chain(&lhs).copied().collect();
@@ -335,6 +338,19 @@ impl Evaluation<'_> {
         found.ok_or_else(|| no_loop(index.span, name))
     }
 
+    /// True for a variable that a relation makes of others, and not as another name.
+    fn is_part(&self, name: &str) -> bool {
+        let origin = |var| self.nest.provenance.origin(var);
+        self.nest.var(name).is_some_and(|var| !matches!(origin(var), None | Some(Relation::Rename { .. })))
+    }
+
+    /// Refuses parts of variables as indices of a tensor of the program: number and place of a strip are no coordinates.
+    fn are_whole(&self, tensor: &str, indices: &[Expr]) -> Result<(), Mistake> {
+        let Some(index) = indices.iter().find(|index| self.is_part(index_name(index))) else { return Ok(()) };
+        let (part, tensor) = (index_name(index).to_string(), tensor.to_string());
+        Err(Mistake::PartIndex { span: index.span, part, tensor })
+    }
+
     /// The name of a variable in the statement that is meant: copies have the name of what they are copies of.
     fn shown(&self, var: VarId) -> String {
         let is_around = |parent: VarId| self.nest.provenance.is_known(parent, &self.loops);
@@ -390,6 +406,7 @@ impl Evaluation<'_> {
         }
         let vars = self.indices(args)?;
         if !self.nest.fills(name) {
+            self.are_whole(name, args)?;
             let args = args.iter().map(|arg| self.index(arg)).collect();
             return Ok(match &expr.kind {
                 ExprKind::Apply { name, callee, .. } => {
@@ -408,12 +425,7 @@ impl Evaluation<'_> {
         let mut names = IndexMap::new();
         for (filled, var) in value.indices.iter().zip(vars) {
             let (filled, read) = (index_name(filled).to_string(), self.shown(var));
-            let is_part = |name: &str| {
-                self.nest.var(name).is_some_and(|var| {
-                    !matches!(self.nest.provenance.origin(var), None | Some(Relation::Rename { .. }))
-                })
-            };
-            if filled != read && is_part(&filled) != is_part(&read) {
+            if filled != read && self.is_part(&filled) != self.is_part(&read) {
                 return Err(Mistake::OtherParts { span: expr.span, name: name.to_string() });
             }
             names.insert(filled, read);

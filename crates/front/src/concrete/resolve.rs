@@ -16,7 +16,7 @@ use lacunar_notation::{
 use super::ast::{Nest, RelationKind, Stmt};
 use super::error::Mistake;
 use super::lines::{Line, LineRole};
-use super::meaning::index_name;
+use super::meaning::{index_name, visit};
 use crate::einsum::{Error, Typing};
 
 /// The kernel of a statement whose result is `result`.
@@ -62,6 +62,7 @@ pub(crate) fn resolve(
     let span = statement.span;
     let mut resolver = Resolver { nest, lines, span, kernel, vars, workspaces: Vec::new(), indices };
     resolver.add_workspaces();
+    resolver.add_values(&nest.body);
     resolver.kernel.provenance = resolver.provenance().map_err(|mistake| vec![mistake.into()])?;
     resolver.size();
     resolver.kernel.stmt = resolver.typed()?;
@@ -131,6 +132,28 @@ impl Resolver<'_> {
             let fill = lacunar_formats::Scalar::zero(dtype);
             let span = filled.map_or(Span::NONE, |(_, span)| span);
             self.workspaces.push(self.kernel.tensors.push(Tensor::workspace(name, kind, dims, fill, span)));
+        }
+    }
+
+    /// Adds the values of variables that the statement does not ask for: the meaning of `y(j) += j` names its variable as another
+    /// assignment to `y` does.
+    fn add_values(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Assign(statement) => visit(&statement.rhs, &mut |name, _| {
+                let values = values_name(name);
+                if let Some(own) = self.nest.var(name).filter(|_| self.tensor(name).is_none())
+                    && self.tensor(&values).is_none()
+                {
+                    let IndexVar { size, span, .. } = self.kernel.vars[self.vars[own.index()]];
+                    self.kernel.tensors.push(Tensor::values_of(values, size, span));
+                }
+            }),
+            Stmt::Forall { body, .. } => self.add_values(body),
+            Stmt::Where { consumer, producer } => {
+                self.add_values(producer);
+                self.add_values(consumer);
+            }
+            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| self.add_values(stmt)),
         }
     }
 
