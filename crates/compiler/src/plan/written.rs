@@ -373,16 +373,10 @@ fn name(kernel: &Kernel, var: VarId) -> Name {
 fn check_relations(kernel: &Kernel) -> Result<(), Diagnostic> {
     let kernel = &without_names(kernel.clone());
     let relations = &kernel.provenance.relations;
-    // Loops of a producer that share a loop with those around it are made with these.
-    let is_shared = |place: usize| {
-        let made = |child: &VarId| relations[..place].iter().any(|other| other.children().contains(child));
-        relations[place].children().iter().any(made)
-    };
     for (place, relation) in relations.iter().enumerate() {
-        let Some(kind) = made_by(kernel, relation).filter(|_| !is_shared(place)) else { continue };
+        let Some(kind) = made_by(kernel, relation) else { continue };
         let mut probe = kernel.clone();
-        let later = (place..relations.len()).rev().filter(|later| !is_shared(*later));
-        probe.stmt = later.fold(probe.stmt, |stmt, later| undone(stmt, &relations[later]));
+        probe.stmt = relations[place..].iter().rev().fold(probe.stmt, undone);
         probe.provenance.relations.truncate(place);
         let span = relation.parents().first().map_or(Span::NONE, |parent| kernel.vars[*parent].span);
         // A workspace over parts, or over another name, of what is not cut yet is no fault.
@@ -420,7 +414,36 @@ fn without_names(mut kernel: Kernel) -> Kernel {
             }
         }
     }
+    let mut names: Vec<(VarId, VarId)> = Vec::new();
+    for relation in std::mem::take(&mut kernel.provenance.relations) {
+        let relation = relation.map(|var| first_name(&names, var));
+        match kernel.provenance.relations.iter().find(|other| is_made_again(other, &relation)) {
+            Some(other) => names.extend(relation.children().into_iter().zip(other.children())),
+            None => kernel.provenance.relations.push(relation),
+        }
+    }
+    kernel.stmt = with_vars(kernel.stmt, &|var: &mut VarId| *var = first_name(&names, *var));
     kernel
+}
+
+fn first_name(names: &[(VarId, VarId)], var: VarId) -> VarId {
+    names.iter().find(|(name, _)| *name == var).map_or(var, |(_, first)| *first)
+}
+
+/// True if a relation makes its variables as another one does, of the same: a producer has other names for parts of its consumer's variables.
+fn is_made_again(one: &Relation, other: &Relation) -> bool {
+    let (ours, theirs) = (one.children(), other.children());
+    let renamed = other.map(|var| {
+        theirs.iter().position(|child| *child == var).map_or(var, |place| ours.get(place).copied().unwrap_or(var))
+    });
+    let alike = match (one, &renamed) {
+        (
+            Relation::Pos { coordinate, position, access },
+            Relation::Pos { coordinate: a, position: b, access: read },
+        ) => (coordinate, position) == (a, b) && AccessKey::from(access) == AccessKey::from(read),
+        (one, renamed) => one == renamed,
+    };
+    ours.len() == theirs.len() && alike
 }
 
 /// A statement with other variables.

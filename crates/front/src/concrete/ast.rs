@@ -29,6 +29,8 @@ pub struct Nest {
     pub(crate) placed: Option<Span>,
     /// The operation that combines values into the result.
     pub(crate) monoid: Option<Monoid>,
+    /// True if an assignment, as it is written, combines the result's value before, which a line names.
+    pub(crate) updates: bool,
 }
 
 /// A part of the statement.

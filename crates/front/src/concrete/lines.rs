@@ -150,22 +150,17 @@ pub(crate) fn split(source: &str) -> (String, Vec<Line>, Vec<Mistake>) {
     (text, lines, mistakes)
 }
 
-/// Gives a program its lines. The result that is said to be updated, or whose value before has a line, has its earlier value combined.
+/// Gives a program its lines. The result that is said to be updated, or that loops combine with its value before, has its earlier value
+/// combined.
 pub(crate) fn update(ast: &mut Ast, mut lines: Vec<Line>) {
-    let starts: Vec<usize> = ast.statements.iter().map(|statement| statement.span.range().start).collect();
-    // The lines of a statement stand behind it.
-    let of_statement = |line: &Line| starts.iter().filter(|start| **start < line.span.range().start).count();
-    let with_source = |line: &Line| Some((line.source.clone()?, of_statement(line)));
-    let sources: Vec<(String, usize)> = lines.iter().filter_map(with_source).collect();
-    for line in lines.iter_mut().filter(|line| line.role == LineRole::Result) {
-        if sources.contains(&(line.name.clone(), of_statement(line))) {
+    for statement in &mut ast.statements {
+        let Some(nest) = &statement.nest else { continue };
+        let own = Line::of(&lines, &statement.name.text, statement.span).map(|line| line.span);
+        let Some(line) = lines.iter_mut().find(|line| Some(line.span) == own) else { continue };
+        if line.role == LineRole::Result && nest.updates {
             line.role = LineRole::Updated;
         }
-    }
-    for statement in &mut ast.statements {
-        let line = Line::of(&lines, &statement.name.text, statement.span);
-        let monoid = statement.nest.as_ref().and_then(|nest| nest.monoid);
-        if let Some(monoid) = monoid.filter(|_| line.is_some_and(|line| line.role == LineRole::Updated)) {
+        if let Some(monoid) = nest.monoid.filter(|_| line.role == LineRole::Updated) {
             statement.op = AssignOp::Reduce(monoid);
         }
     }
@@ -194,7 +189,8 @@ fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mi
         _ => (words, None),
     };
     let (words, source) = match words {
-        [all @ .., "of", source] if all.len() > at => (all, Some((*source).to_string())),
+        // A tensor that planning stores in another way under its own name is itself.
+        [all @ .., "of", source] if all.len() > at => (all, Some((*source).to_string()).filter(|own| own != name)),
         _ => (words, None),
     };
     let (before, after) = (&words[..at], &words[at + 1..]);

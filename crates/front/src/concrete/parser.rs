@@ -89,6 +89,7 @@ fn nest(reader: &mut Reader<'_, '_>, column: usize) -> Result<Nest, Error> {
         brackets,
         placed: None,
         monoid: None,
+        updates: false,
     })
 }
 

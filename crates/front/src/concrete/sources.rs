@@ -29,7 +29,7 @@ pub(super) fn replace(nest: &mut Nest, relations: &mut IndexMap<String, Bracket>
     for bracket in nest.brackets.values_mut().chain(relations.values_mut()) {
         in_expression(&mut bracket.right, sources);
     }
-    in_statement(&mut nest.body, sources);
+    nest.updates = in_statement(&mut nest.body, sources);
 }
 
 /// The same in a statement without loops, which is one of index notation: it may read what it assigns.
@@ -37,23 +37,22 @@ pub(crate) fn read_sources(statement: &mut Statement, sources: &IndexMap<String,
     in_expression(&mut statement.rhs, sources);
 }
 
-fn in_statement(stmt: &mut Stmt, sources: &IndexMap<String, String>) {
+/// The same in loops. True if an assignment combines earlier values then.
+fn in_statement(stmt: &mut Stmt, sources: &IndexMap<String, String>) -> bool {
     match stmt {
         Stmt::Assign(statement) => {
-            combine(statement, sources);
+            let combines = combine(statement, sources);
             in_expression(&mut statement.rhs, sources);
+            combines
         }
         Stmt::Forall { body, .. } => in_statement(body, sources),
-        Stmt::Where { consumer, producer } => {
-            in_statement(producer, sources);
-            in_statement(consumer, sources);
-        }
-        Stmt::Sequence(stmts) => stmts.iter_mut().for_each(|stmt| in_statement(stmt, sources)),
+        Stmt::Where { consumer, producer } => in_statement(producer, sources) | in_statement(consumer, sources),
+        Stmt::Sequence(stmts) => stmts.iter_mut().fold(false, |combines, stmt| in_statement(stmt, sources) | combines),
     }
 }
 
-/// Turns `R = f(R_old, value)` into `R f= value`.
-fn combine(statement: &mut Statement, sources: &IndexMap<String, String>) {
+/// Turns `R = f(R_old, value)` into `R f= value`; false for any other statement.
+fn combine(statement: &mut Statement, sources: &IndexMap<String, String>) -> bool {
     let is_before = |expr: &Expr| {
         let expr = unconverted(expr);
         let (name, indices): (&str, &[Expr]) = match &expr.kind {
@@ -82,7 +81,9 @@ fn combine(statement: &mut Statement, sources: &IndexMap<String, String>) {
     {
         statement.op = AssignOp::Reduce(monoid);
         statement.rhs = (*value).clone();
+        return true;
     }
+    false
 }
 
 /// The operand of conversions.

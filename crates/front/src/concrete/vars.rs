@@ -24,6 +24,7 @@ pub(super) fn number(body: &Stmt, relations: &[Relation]) -> Result<(IndexMap<St
     }
     let mut provenance = Provenance::default();
     let (mut known, mut replaced): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    let (mut before, mut firsts): (Vec<Made>, IndexMap<String, String>) = (Vec::new(), IndexMap::new());
     for (place, relation) in relations.iter().enumerate() {
         for Name { text, span } in &relation.parents {
             known.push(text);
@@ -35,49 +36,79 @@ pub(super) fn number(body: &Stmt, relations: &[Relation]) -> Result<(IndexMap<St
             }
             replaced.push(text);
         }
-        let before = &relations[..place];
-        let shares = |at: usize| before.iter().any(|other| is_shared(other, relation, at, before));
+        let made = Made::of(relation, &firsts);
         for (at, Name { text, span }) in relation.children.iter().enumerate() {
-            if known.contains(&text.as_str()) && !(shares(at) && is_around(body, text, false)) {
+            let shares = |other: &Made| other.is_shared(&made, at);
+            if known.contains(&text.as_str()) && !(before.iter().any(shares) && is_around(body, text, false)) {
                 return Err(Mistake::Taken { span: *span, name: text.clone() });
             }
             known.push(text);
+            let first = match relation.kind {
+                RelationKind::Rename => made.parents.first().cloned(),
+                _ => before.iter().find(|other| other.is_alike(&made)).and_then(|other| other.name(at)),
+            };
+            let own = firsts.get(text).cloned().or(first).unwrap_or_else(|| text.clone());
+            firsts.insert(text.clone(), own);
         }
+        before.push(made);
         provenance.relations.push(numbered(place, relation, &vars));
     }
     Ok((vars, provenance))
 }
 
-/// True if two relations make one variable at a place, of a variable and of another name of it: the loop is over parts of both.
+/// A relation, and the first names of what it makes variables of: a producer has other names for the variables of its consumer, and for what
+/// is made of them in the same way.
 ///
 /// ```text
-/// rename(i, i2) and split(i, i0, i1, 4) and split(i2, i0, iw, 4)     i0, at the first place
+/// bound(i, b, 29, maxexact) and split(b, i0, i1, 8)
+/// rename(i, i2) and bound(i2, b2, 29, maxexact) and split(b2, i0, p, 8)     b2 is b, and p is i1 by another name
 /// ```
-fn is_shared(one: &Relation, other: &Relation, at: usize, relations: &[Relation]) -> bool {
-    let renames = || relations.iter().filter(|relation| matches!(relation.kind, RelationKind::Rename));
-    let first = |name: &Name| {
-        // A name is made before others are made of it.
-        renames().rev().fold(name.text.clone(), |first, rename| match (&rename.parents[..], &rename.children[..]) {
-            ([parent], [copy]) if copy.text == first => parent.text.clone(),
-            _ => first,
-        })
-    };
-    let texts = |names: &[Name]| names.iter().map(|name| name.text.clone()).collect::<Vec<_>>();
-    let firsts = |names: &[Name]| names.iter().map(first).collect::<Vec<_>>();
-    let is_same_kind = match (&one.kind, &other.kind) {
-        (RelationKind::Split(a), RelationKind::Split(b)) => a == b,
-        (RelationKind::Divide(a), RelationKind::Divide(b)) => a == b,
-        (RelationKind::Bound(a, kind), RelationKind::Bound(b, other)) => (a, kind) == (b, other),
-        (RelationKind::Fuse, RelationKind::Fuse) => true,
-        (RelationKind::Pos { tensor: a, vars }, RelationKind::Pos { tensor: b, vars: other }) => {
-            a.text == b.text && firsts(vars) == firsts(other)
-        }
-        _ => false,
-    };
-    is_same_kind
-        && texts(&one.children).get(at) == texts(&other.children).get(at)
-        && firsts(&one.parents) == firsts(&other.parents)
-        && texts(&one.parents) != texts(&other.parents)
+struct Made<'a> {
+    relation: &'a Relation,
+    parents: Vec<String>,
+    /// Those of the tensor whose positions it makes.
+    indices: Vec<String>,
+}
+
+impl<'a> Made<'a> {
+    fn of(relation: &'a Relation, firsts: &IndexMap<String, String>) -> Made<'a> {
+        let of = |names: &[Name]| -> Vec<String> {
+            names.iter().map(|name| firsts.get(&name.text).unwrap_or(&name.text).clone()).collect()
+        };
+        let indices = match &relation.kind {
+            RelationKind::Pos { vars, .. } => of(vars),
+            _ => Vec::new(),
+        };
+        Made { relation, parents: of(&relation.parents), indices }
+    }
+
+    /// The name of the variable that it makes at a place.
+    fn name(&self, at: usize) -> Option<String> {
+        self.relation.children.get(at).map(|child| child.text.clone())
+    }
+
+    /// True if two relations make variables in one way, of one variable or of other names of it.
+    fn is_alike(&self, other: &Made) -> bool {
+        let is_same_kind = match (&self.relation.kind, &other.relation.kind) {
+            (RelationKind::Split(a), RelationKind::Split(b)) => a == b,
+            (RelationKind::Divide(a), RelationKind::Divide(b)) => a == b,
+            (RelationKind::Bound(a, kind), RelationKind::Bound(b, other)) => (a, kind) == (b, other),
+            (RelationKind::Fuse, RelationKind::Fuse) => true,
+            (RelationKind::Pos { tensor: a, .. }, RelationKind::Pos { tensor: b, .. }) => a.text == b.text,
+            _ => false,
+        };
+        is_same_kind && (&self.parents, &self.indices) == (&other.parents, &other.indices)
+    }
+
+    /// True if two relations make one variable at a place, of a variable and of another name of it: the loop is over parts of both.
+    ///
+    /// ```text
+    /// rename(i, i2) and split(i, i0, i1, 4) and split(i2, i0, iw, 4)     i0, at the first place
+    /// ```
+    fn is_shared(&self, other: &Made, at: usize) -> bool {
+        let texts = |made: &Made| made.relation.parents.iter().map(|name| name.text.clone()).collect::<Vec<_>>();
+        self.is_alike(other) && self.name(at) == other.name(at) && texts(self) != texts(other)
+    }
 }
 
 /// True if a loop over a variable is around a producer and its consumer.
