@@ -66,7 +66,7 @@ pub(super) fn number(body: &Stmt, relations: &[Relation]) -> Result<(IndexMap<St
 struct Made<'a> {
     relation: &'a Relation,
     parents: Vec<String>,
-    /// Those of the tensor whose positions it makes.
+    /// The first names of the indices at the tensor whose positions it makes.
     indices: Vec<String>,
 }
 
