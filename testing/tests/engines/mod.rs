@@ -194,7 +194,7 @@ impl BackEnd {
         let is_alone = matches!(instance.program.body.as_slice(), [Action::Assign(_)]);
         // A text says nothing of structures, by which loops read an element for several.
         let has_structure = step.kernel().tensors.iter().any(|(_, tensor)| tensor.structure.is_some());
-        // Nor of the size that a border goes around, so that loops would be over all places that there can be.
+        // A text does not say the size of a border either. Loops around it would run over all coordinates.
         let has_border = step.kernel().tensors.iter().any(|(_, tensor)| tensor.border().is_some());
         if !is_alone || has_structure || has_border || has_no_text(step.kernel()) || step.plan().copied.is_some() {
             return Ok(kernel);

@@ -430,7 +430,8 @@ fn first_name(names: &[(VarId, VarId)], var: VarId) -> VarId {
     names.iter().find(|(name, _)| *name == var).map_or(var, |(_, first)| *first)
 }
 
-/// True if a relation makes its variables as another one does, of the same: a producer has other names for parts of its consumer's variables.
+/// True if two relations have the same kind, the same sizes and the same parents. A producer has other names for the variables that its
+/// consumer has.
 fn is_made_again(one: &Relation, other: &Relation) -> bool {
     let (ours, theirs) = (one.children(), other.children());
     let renamed = other.map(|var| {

@@ -135,8 +135,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Adds the values of variables that the statement does not ask for: the meaning of `y(j) += j` names its variable as another
-    /// assignment to `y` does.
+    /// Adds the values of variables that the loops read and the statement's meaning does not. After `y(i) += i`, the meaning of
+    /// `y(j) += j` has `i` in place of `j`.
     fn add_values(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Assign(statement) => visit(&statement.rhs, &mut |name, _| {

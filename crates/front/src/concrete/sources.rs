@@ -37,7 +37,7 @@ pub(crate) fn read_sources(statement: &mut Statement, sources: &IndexMap<String,
     in_expression(&mut statement.rhs, sources);
 }
 
-/// The same in loops. True if an assignment combines earlier values then.
+/// Replaces the names in loops. Returns true if an assignment combines the value before with a new one.
 fn in_statement(stmt: &mut Stmt, sources: &IndexMap<String, String>) -> bool {
     match stmt {
         Stmt::Assign(statement) => {
