@@ -16,12 +16,13 @@ use crate::comparisons::Sum;
 use crate::iterate::iterators::{AccessKey, level_var};
 
 /// The pieces of the elements of an access that are stored, if its tensor's unique elements alone are, and coordinates of `var` are those of a
-/// compressed level without repetitions: others may have places for elements that are not there.
+/// compressed level without repetitions, the innermost: others may have places for elements that are not there, as may levels below.
 fn stored<'k>(kernel: &'k Kernel, access: &AccessKey, var: VarId) -> Option<&'k [Piece]> {
     let tensor = &kernel.tensors[access.tensor];
     let structure = tensor.structure.as_deref().filter(|_| tensor.is_unique)?;
     let number = (0..access.vars.len()).find(|number| level_var(kernel, access, *number) == var)?;
-    let is_list = tensor.format.levels()[number] == Level::COMPRESSED;
+    let levels = tensor.format.levels();
+    let is_list = levels[number] == Level::COMPRESSED && number + 1 == levels.len();
     is_list.then(|| structure.unique().pieces())
 }
 

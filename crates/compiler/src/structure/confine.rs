@@ -32,8 +32,8 @@ pub(crate) fn confined(program: &mut Program, patterns: &mut Patterns, statement
         AssignOp::Set => true,
         AssignOp::Reduce(monoid) => leaves_out_zeros(monoid, rhs.dtype),
     };
-    let mut confine = Confine { program, patterns };
-    if leaves { confine.terms(rhs, &statement.lhs.vars, true) } else { confine.expression(rhs, false) }
+    let mut confine = Confine { program, patterns, is_mirrored: false };
+    if leaves { confine.terms(rhs, &statement.lhs.vars, true) } else { confine.term(rhs, false) }
 }
 
 /// True if a reduction is the same without elements that are 0.
@@ -44,6 +44,9 @@ fn leaves_out_zeros(monoid: Monoid, dtype: DType) -> bool {
 struct Confine<'p> {
     program: &'p mut Program,
     patterns: &'p mut Patterns,
+    /// Some tensor of the product is read by its unique elements. Its own patterns alone are those of what is stored: beside the product of an
+    /// element that follows, other tensors are read at other coordinates.
+    is_mirrored: bool,
 }
 
 impl Confine<'_> {
@@ -57,9 +60,15 @@ impl Confine<'_> {
             ExprKind::Unary(UnaryFn::Neg, _) => expr.map_children(&mut |child| self.terms(child, kept, is_alone)),
             _ => {
                 let is_summed = expr.free_vars().iter().any(|var| !kept.contains(var));
-                self.expression(expr, is_alone || is_summed)
+                self.term(expr, is_alone || is_summed)
             }
         }
+    }
+
+    /// A term, or an expression that is none.
+    fn term(&mut self, expr: Expr, leaves: bool) -> Expr {
+        self.is_mirrored = expr.accesses().iter().any(|access| self.program.tensors[access.tensor].is_unique);
+        self.expression(expr, leaves)
     }
 
     /// An expression; `leaves` says that it is 0 where it is absent, and adds nothing then.
@@ -91,7 +100,8 @@ impl Confine<'_> {
     /// An element with the patterns of its tensor's structure.
     fn access(&mut self, access: &Access, element: Expr) -> Expr {
         let tensor = &self.program.tensors[access.tensor];
-        let is_whole = tensor.role == Role::Input && tensor.format.is_dense();
+        let is_left = self.is_mirrored && !tensor.is_unique;
+        let is_whole = tensor.role == Role::Input && tensor.format.is_dense() && !is_left;
         let Some(structure) = tensor.structure.as_deref().filter(|_| is_whole) else { return element };
         let stored = if tensor.is_unique { Some(structure.unique().clone()) } else { structure.support() };
         let sums: Vec<(Sum, bool)> = conditions(structure, stored)

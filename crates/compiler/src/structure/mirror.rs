@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A term is *mirrored* so if it is a sum of products in which the tensor stands once, whose other operands have no gaps, and which goes to a
-//! result without gaps. Other variables than the tensor's stay as they are; beside a matrix there may be none, as whole rows of a product are
+//! result without gaps, all of whose variables it has. Other variables than the tensor's stay as they are; beside a matrix there may be none, as whole rows of a product are
 //! summed up in registers, which spares more than half of the matrix. All else reads the whole tensor ([`settle`]).
 //!
 //! ```text
@@ -152,15 +152,18 @@ fn mirror(tensors: &Arena<Tensor>, statement: &Assignment, term: &Expr, access: 
     let has_all = |vars: &[VarId]| access.vars.len() > 2 || vars.iter().all(|var| access.vars.contains(var));
     let others = body.accesses().into_iter().filter(|other| *other != access);
     let are_full = others.into_iter().all(|other| is_full(&tensors[other.tensor]));
+    let vars = body.free_vars();
+    let is_everywhere = statement.lhs.vars.iter().all(|var| vars.contains(var));
     let is_once = (1..access.vars.len()).all(|place| !access.vars[..place].contains(&access.vars[place]));
     let fits = is_neutral
         && is_once
+        && is_everywhere
         && are_full
         && structure.parts() <= MOST_PARTS
         && is_plain(&tensor.format)
         && is_product(body, access)
         && body.reduced_vars().is_empty()
-        && has_all(&body.free_vars())
+        && has_all(&vars)
         && has_all(&statement.lhs.vars);
     if !fits {
         return None;
