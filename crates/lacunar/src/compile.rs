@@ -538,13 +538,14 @@ pub(crate) fn commands(program: &Program, number: usize, plan: &Plan) -> Vec<Str
 }
 
 /// Index arrays: wide enough for the dimensions, as tensors of these sizes have them, and in results for as many values as the
-/// operands may have.
+/// operands may have, unless the result is given too: it is stored as it is.
 fn fit_widths(program: &mut Program) {
+    let given = program.given();
     let widest = program.tensors.iter().map(|(_, tensor)| tensor.format.widest_positions()).max();
     let tensors: Vec<TensorId> = program.tensors.iter().map(|(id, _)| id).collect();
     for id in tensors {
         let tensor = &mut program.tensors[id];
-        let values = widest.filter(|_| tensor.role == Role::Result).map_or(0, IndexWidth::max);
+        let values = widest.filter(|_| tensor.role == Role::Result && !given.contains(&id)).map_or(0, IndexWidth::max);
         // The number of values of a packed tensor follows from its sizes.
         let sizes = tensor.dims.iter().copied().collect::<Option<Vec<u64>>>();
         let packed = tensor.format.packing().zip(sizes).and_then(|(packing, sizes)| packing.count(&sizes));
