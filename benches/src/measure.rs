@@ -14,6 +14,8 @@ use crate::engine::{Check, Engine};
 const TURN: f64 = 25.0;
 /// A turn has at most this many runs.
 const LARGEST_TURN: usize = 64;
+/// A turn has at least this many runs, so that its median is of one that found the caches as it left them.
+const LEAST_TURN: usize = 3;
 /// An engine has at least this many turns, and no more once they have taken [`LONG`].
 const FEWEST_TURNS: usize = 3;
 /// Milliseconds of one engine on one input after which the median is good enough.
@@ -83,7 +85,7 @@ fn prepare(engine: &mut dyn Engine, reference: Option<Check>) -> Result<(Check, 
         return Ok((check, 1));
     }
     let time = median(&engine.run(2)?).max(1e-3);
-    Ok((check, ((TURN / time) as usize).clamp(1, LARGEST_TURN)))
+    Ok((check, ((TURN / time) as usize).clamp(LEAST_TURN, LARGEST_TURN)))
 }
 
 #[cfg(test)]

@@ -44,6 +44,13 @@ pub fn count<R: Runs>(runs: &R, bins: Parts<u32>, padded: Option<&Buffer>, (posi
                 }
             });
         }
+    } else if R::STORED && bins.above.is_none() && unit == 1 && first == 0 {
+        // Coordinates are the bins: with a product and a difference for each, counting takes twice as long (Zen 3).
+        for coordinate in &runs.stored()[positions] {
+            if let Some(count) = counts.get_mut(coordinate.get() as usize) {
+                *count += 1;
+            }
+        }
     } else if R::STORED && bins.above.is_none() {
         // The coordinates alone tell the bins: runs, where they are short, would cost more than counting.
         runs.coordinates(0, positions).for_each(|coordinate| count(unit.times(coordinate), 1));
