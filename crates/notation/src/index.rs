@@ -105,8 +105,9 @@ pub enum WorkspaceKind {
     /// Order 1: a dense array, a mark for each coordinate, and one for each 64 coordinates; the marks that are set are read off
     /// in order.
     Bitmap,
-    /// Order 1: a list of coordinates and values as they come, and for each coordinate its place on the list.
-    Indexed,
+    /// Order 1: a dense array, the list of the coordinates that were given something, as they came, and for each coordinate the
+    /// number of the filling in which it was.
+    Stamped,
     /// Any order: a list of coordinates and values, sorted and combined before it is read.
     Sorted,
 }
@@ -128,14 +129,14 @@ impl Role {
         matches!(self, Role::Indicator | Role::Index)
     }
 
-    /// True for a workspace that has its values at their coordinates, and marks that tell which have one.
+    /// True for a workspace that has its values at their coordinates, and marks or stamps that tell which have one.
     pub fn is_marked(self) -> bool {
-        matches!(self, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Bitmap))
+        matches!(self, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Bitmap | WorkspaceKind::Stamped))
     }
 
     /// True for a workspace that is read by a list of its coordinates.
     pub fn is_listed(self) -> bool {
-        self.is_marked() || matches!(self, Role::Workspace(WorkspaceKind::Indexed | WorkspaceKind::Sorted))
+        self.is_marked() || matches!(self, Role::Workspace(WorkspaceKind::Sorted))
     }
 }
 
@@ -252,7 +253,7 @@ impl Tensor {
     pub fn workspace(name: String, kind: WorkspaceKind, dims: Vec<Option<u64>>, fill: Scalar, span: Span) -> Tensor {
         let format = match kind {
             WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(dims.len()),
-            WorkspaceKind::Marked | WorkspaceKind::Bitmap | WorkspaceKind::Indexed => Format::sv(),
+            WorkspaceKind::Marked | WorkspaceKind::Bitmap | WorkspaceKind::Stamped => Format::sv(),
             WorkspaceKind::Sorted => Format::coo(dims.len()),
         };
         let role = Role::Workspace(kind);

@@ -250,6 +250,8 @@ struct Found {
     loops: String,
     /// Notes on streaming stores and prefetches.
     notes: Vec<String>,
+    /// How many loops took the coordinates of a workspace where they are read off.
+    walked: usize,
 }
 
 /// Tells if a statement gave the result a value.

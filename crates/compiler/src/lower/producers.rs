@@ -5,8 +5,9 @@
 //!   w_n = 0;  the producer;  sort the list of w;  the consumer;  clear the marks of w
 //!                                                                                            w: bitmap
 //!   w_n = 0;  the producer, in one of three ways, each of which makes the list in order;  the consumer;  clear the values of w
-//!                                                                                            w: indexed
-//!   w_n = 0;  the producer;  the consumer;  forget the places of w
+//!             or each with the consumer, which takes coordinates as they are read off, and clears the values of w
+//!                                                                                            w: stamped
+//!   w_stamp += 1;  w_n = 0;  the producer;  the consumer
 //! ```
 //!
 //! Paper: Kjolstad et al. 2019, §4 and §6.
@@ -17,10 +18,11 @@ use lacunar_notation::concrete::Stmt;
 
 use super::coverage::is_certain;
 use super::scope::Scope;
-use super::sinks::{bitmap, workspace};
+use super::sinks::bitmap::{self, Filled};
+use super::sinks::workspace;
 use super::{Lowerer, Written, needed, statement};
 use crate::iterate::position_space::original_loops;
-use crate::iterate::reading::{is_read_in_order, is_searched};
+use crate::iterate::reading::is_read_in_order;
 
 /// Lowers a producer and its consumer; says when the result got a value.
 pub(super) fn lower(
@@ -37,23 +39,23 @@ pub(super) fn lower(
         let is_certain = is_certain(cx, &original_loops(cx.kernel, producer), tensor, false, scope);
         workspace::begin(cx, tensor, is_certain, &mut inner);
     }
-    let reader = original_loops(cx.kernel, consumer);
-    let is_filled = match filled.as_slice() {
-        &[tensor] => {
-            let is_searched = is_searched(cx.kernel, &reader, tensor);
-            let is_ordered = is_read_in_order(cx.kernel, &reader, tensor);
-            bitmap::fill(cx, tensor, producer, (is_searched, is_ordered), &mut inner)?
-        }
-        _ => false,
+    let how = match filled.as_slice() {
+        &[tensor] => bitmap::fill(cx, tensor, (producer, consumer), &mut inner)?,
+        _ => Filled::Not,
     };
-    if !is_filled {
-        let needed = match filled.as_slice() {
-            &[tensor] => needed::condition(cx, consumer, tensor, &inner)?,
-            _ => None,
-        };
-        cx.when_some(needed, |cx| statement(cx, producer, &inner))?;
-        for &tensor in filled.iter().filter(|tensor| is_read_in_order(cx.kernel, &reader, **tensor)) {
-            workspace::order(cx, tensor, &inner);
+    match how {
+        Filled::Read => return Ok(Written::Untold),
+        Filled::Listed => {}
+        Filled::Not => {
+            let needed = match filled.as_slice() {
+                &[tensor] => needed::condition(cx, consumer, tensor, &inner)?,
+                _ => None,
+            };
+            cx.when_some(needed, |cx| statement(cx, producer, &inner))?;
+            let reader = original_loops(cx.kernel, consumer);
+            for &tensor in filled.iter().filter(|tensor| is_read_in_order(cx.kernel, &reader, **tensor)) {
+                workspace::order(cx, tensor, &inner);
+            }
         }
     }
     let written = statement(cx, consumer, &inner)?;

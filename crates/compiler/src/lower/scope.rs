@@ -19,6 +19,7 @@ use lacunar_notation::{TensorId, VarId};
 use super::count::Additions;
 use super::nest::Pending;
 use super::room::Room;
+use super::sinks::bitmap::Walk;
 use super::sinks::carried::Carry;
 use super::sinks::piece::Slab;
 use super::sinks::{Append, Sink};
@@ -99,6 +100,8 @@ pub(super) enum Fact {
     Sink(TensorId, Rc<dyn Sink>),
     /// How the result is written, wherever values go in between.
     Result(Rc<dyn Sink>),
+    /// The loop over the coordinates of a workspace takes them where they are read off.
+    Walk(Walk),
     /// Room for the values of the innermost group of the result was made before the loops around this place.
     Reserved,
     /// A loop around tells the coordinate of the innermost group, and sets its edge.
@@ -477,6 +480,14 @@ impl Scope {
     pub fn block_given(&self) -> Option<MutableVar> {
         self.find(|fact| match fact {
             Fact::BlockGiven(given) => Some(*given),
+            _ => None,
+        })
+    }
+
+    /// How the coordinates of a workspace are read off, if a loop takes them there.
+    pub fn walk(&self, tensor: TensorId) -> Option<Walk> {
+        self.find(|fact| match fact {
+            Fact::Walk(walk) if walk.tensor() == tensor => Some(*walk),
             _ => None,
         })
     }

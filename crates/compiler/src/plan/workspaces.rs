@@ -9,7 +9,7 @@
 //! order 1, filled once, with few values beside its
 //! dimension                                          sorted
 //! order 1, the dimension is not enormous, and its
-//! consumer takes coordinates as they come            indexed
+//! consumer takes coordinates as they come            stamped
 //! order 1, the dimension is not enormous, and it is
 //! cheap to say beforehand how much is added, unless
 //! it is filled once and begins with other than 0     bitmap
@@ -64,7 +64,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         } else if order == 1 && fits(MARKED_LIMIT) && !is_short(kernel, tensor) {
             match ends(&kernel.stmt, tensor) {
                 Some((consumer, _)) if is_read_as_it_comes(kernel, &original_loops(kernel, consumer), tensor) => {
-                    WorkspaceKind::Indexed
+                    WorkspaceKind::Stamped
                 }
                 _ if is_counted(kernel, tensor) && !is_filled_once(kernel, tensor) => WorkspaceKind::Bitmap,
                 _ => WorkspaceKind::Marked,
@@ -76,7 +76,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         info.role = Role::Workspace(kind);
         info.format = match kind {
             WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(order),
-            WorkspaceKind::Marked | WorkspaceKind::Bitmap | WorkspaceKind::Indexed => Format::sv(),
+            WorkspaceKind::Marked | WorkspaceKind::Bitmap | WorkspaceKind::Stamped => Format::sv(),
             WorkspaceKind::Sorted => Format::coo(order),
         };
         let how = match kind {
@@ -86,7 +86,7 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
             WorkspaceKind::Bitmap => {
                 "a dense array with marks that are read in order, or a list of its coordinates where few are added"
             }
-            WorkspaceKind::Indexed => "a list as values come, with the place of each coordinate on it",
+            WorkspaceKind::Stamped => "a dense array with stamps, and the list of its coordinates as they come",
             WorkspaceKind::Sorted => "a list that is sorted before it is read",
         };
         notes.push(format!("workspace `{}` is {how}", info.name));

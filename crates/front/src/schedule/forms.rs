@@ -80,7 +80,7 @@ const WORKSPACES: [(&str, WorkspaceKind); 6] = [
     ("dense", WorkspaceKind::Dense),
     ("marked", WorkspaceKind::Marked),
     ("bitmap", WorkspaceKind::Bitmap),
-    ("indexed", WorkspaceKind::Indexed),
+    ("stamped", WorkspaceKind::Stamped),
     ("sorted", WorkspaceKind::Sorted),
     ("scalar", WorkspaceKind::Scalar),
 ];

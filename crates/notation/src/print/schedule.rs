@@ -46,7 +46,7 @@ impl WorkspaceKind {
         WorkspaceKind::Dense,
         WorkspaceKind::Marked,
         WorkspaceKind::Bitmap,
-        WorkspaceKind::Indexed,
+        WorkspaceKind::Stamped,
         WorkspaceKind::Sorted,
     ];
 
@@ -57,7 +57,7 @@ impl WorkspaceKind {
             WorkspaceKind::Dense => "dense",
             WorkspaceKind::Marked => "marked",
             WorkspaceKind::Bitmap => "bitmap",
-            WorkspaceKind::Indexed => "indexed",
+            WorkspaceKind::Stamped => "stamped",
             WorkspaceKind::Sorted => "sorted",
         }
     }

@@ -155,8 +155,8 @@ fn search(
             present.iter().filter(|(other, _)| above.has(*other)).map(|(_, condition)| *condition).collect();
         conditions.extend(scope.uncertain(&iterator.access).map(|uncertain| uncertain.present));
         let coordinate = crate::lower::derive::coordinate(cx, l.var, scope)?;
-        if let Some(marks) = scope.sink(iterator.access.tensor).and_then(|workspace| workspace.marks()) {
-            let marked = cx.b.load("marked", marks, coordinate);
+        let workspace = scope.sink(iterator.access.tensor);
+        if let Some(marked) = workspace.and_then(|workspace| workspace.has(cx, coordinate)) {
             let found = conditions.into_iter().fold(marked, |all, condition| cx.b.and(all, condition));
             scope.bind(&iterator.access, iterator.level, Position::One(coordinate));
             present.push((k, found));

@@ -23,6 +23,12 @@ use crate::lower::{Lowerer, caches, iter};
 
 /// The loop over the positions of iterator `k`.
 pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), Diagnostic> {
+    if let Some(walk) = l.scope.walk(l.lattice.iterators[k].access.tensor) {
+        let scope = l.entered(cx, &mut |cx| walk.most(cx));
+        let l = &l.within(&scope);
+        // Values lie at their coordinates, which are the positions.
+        return walk.each(cx, l.scope, &mut |cx, coordinate| at_entry(cx, l, k, (coordinate, coordinate)));
+    }
     let (begin, end) = iter::bounds(cx, &l.lattice.iterators[k], l.scope)?;
     let scope = l.entered(cx, &mut |cx| cx.b.sub(end, begin));
     between(cx, &l.within(&scope), k, (begin, end))

@@ -24,17 +24,17 @@ pub(super) mod copies;
 pub(super) mod dense;
 pub(super) mod exact;
 pub(super) mod given;
-pub(super) mod indexed;
 mod most;
 pub(super) mod piece;
 pub(super) mod placed;
+pub(super) mod stamped;
 mod values;
 pub(super) mod workspace;
 
 use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{ArrayId, ExprId};
+use lacunar_imp::ExprId;
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{AssignOp, VarId};
 
@@ -93,8 +93,8 @@ pub(super) trait Sink: std::fmt::Debug {
         None
     }
 
-    /// The marks of a workspace that has some: they tell if a coordinate was given anything.
-    fn marks(&self) -> Option<ArrayId> {
+    /// The condition that a coordinate of a workspace was given anything, where that is known of each by itself.
+    fn has(&self, _cx: &mut Lowerer<'_>, _coordinate: ExprId) -> Option<ExprId> {
         None
     }
 

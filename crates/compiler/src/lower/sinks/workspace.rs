@@ -8,8 +8,8 @@
 //!                       the marks it names are cleared afterwards, so that nothing costs as much as the dimension
 //! bitmap   w[0 .. n], w_marks[0 .. n], w_groups[0 .. n/64], w_list[0 .. w_n]
 //!                       the marks are read off in order (`bitmap.rs`)
-//! indexed  w[0 .. w_n], w_list[0 .. w_n], w_places[0 .. n]
-//!                       values in the order in which they came, and where each coordinate's is (`indexed.rs`)
+//! stamped  w[0 .. n], w_stamps[0 .. n], w_list[0 .. w_n]
+//!                       the list is read as it came, and nothing is cleared (`stamped.rs`)
 //! sorted   w_key1[..], .., w_keyR[..], w[..], w_n
 //!                       every contribution is put on the list; sorted and added up before it is read
 //! ```
@@ -22,17 +22,19 @@ use std::rc::Rc;
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, CompareOp, ExprId, LoopKind};
-use lacunar_notation::concrete::Stmt;
+use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{AssignOp, Monoid, Role, TensorId, VarId, WorkspaceKind};
 
 use super::bitmap::{self, Bitmap};
-use super::indexed::{self, Indexed};
+use super::stamped::{self, Stamped};
 use super::values::{
     Beside, Pair, beside_name, combine_at, combine_pair, combine_pair_at, combine_variable, compared_in, first_beside,
     monoid_of, set_given,
 };
 use super::{Addition, Sink};
+use crate::iterate::position_space::original_loops;
 use crate::iterate::races::filled_inside;
+use crate::iterate::reading::is_read_in_order;
 use crate::levels::list_levels;
 use crate::lower::derive::{coordinate, value_position};
 use crate::lower::scope::{Fact, Scope};
@@ -62,7 +64,7 @@ pub(in crate::lower) enum Workspace {
         size: ExprId,
     },
     Bitmap(Bitmap),
-    Indexed(Indexed),
+    Stamped(Stamped),
     /// `numbers` are those of the entries, where the runtime does not combine them.
     Sorted {
         keys: Vec<ArrayId>,
@@ -95,7 +97,11 @@ pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, shared: Option<VarId>, sco
             Role::Workspace(WorkspaceKind::Dense) => declare_dense(cx, tensor, &vars),
             Role::Workspace(WorkspaceKind::Marked) => declare_marked(cx, tensor, vars[0]),
             Role::Workspace(WorkspaceKind::Bitmap) => bitmap::declare(cx, tensor, vars[0]),
-            Role::Workspace(WorkspaceKind::Indexed) => indexed::declare(cx, tensor, vars[0]),
+            // A list that is read in order is sorted by its marks.
+            Role::Workspace(WorkspaceKind::Stamped) if ordered_somewhere(cx.kernel, &cx.kernel.stmt, tensor) => {
+                declare_marked(cx, tensor, vars[0])
+            }
+            Role::Workspace(WorkspaceKind::Stamped) => stamped::declare(cx, tensor, vars[0]),
             Role::Workspace(WorkspaceKind::Sorted) => declare_sorted(cx, tensor, vars.len()),
             // Variables are declared where they are used.
             Role::Workspace(WorkspaceKind::Scalar) | Role::Input | Role::Indicator | Role::Index | Role::Result => {
@@ -209,8 +215,23 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain
         }
         (Some(&(Workspace::Marked { count, .. } | Workspace::Sorted { count, .. })), _) => cx.b.assign(count, none),
         (Some(Workspace::Bitmap(bitmap)), _) => cx.b.assign(bitmap.count(), none),
-        (Some(Workspace::Indexed(indexed)), _) => cx.b.assign(indexed.count, none),
+        (Some(Workspace::Stamped(stamped)), _) => stamped.begin(cx),
         _ => {}
+    }
+}
+
+/// True if a consumer of a workspace goes through it in order.
+fn ordered_somewhere(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
+    match stmt {
+        Stmt::Assign(_) => false,
+        Stmt::Forall(_, body) => ordered_somewhere(kernel, body, tensor),
+        Stmt::Sequence(stmts) => stmts.iter().any(|stmt| ordered_somewhere(kernel, stmt, tensor)),
+        Stmt::Where { consumer, producer } => {
+            let is_filled = producer.writes().contains(&tensor);
+            is_filled && is_read_in_order(kernel, &original_loops(kernel, consumer), tensor)
+                || ordered_somewhere(kernel, consumer, tensor)
+                || ordered_somewhere(kernel, producer, tensor)
+        }
     }
 }
 
@@ -239,7 +260,6 @@ pub(in crate::lower) fn order(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Sc
             let args = vec![Arg::Array(list), Arg::Scalar(n), Arg::Array(marks), Arg::Scalar(size)];
             cx.b.call(Callee::SortMarked, args);
         }
-        (Some(Workspace::Indexed(indexed)), Some(values)) => indexed.order(cx, values),
         (Some(Workspace::Sorted { keys, numbers: Some(numbers), count }), Some(values)) => {
             combine_sorted(cx, tensor, (keys, *numbers, values), *count);
         }
@@ -314,7 +334,6 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Scop
             });
         }
         Some(Workspace::Bitmap(bitmap)) => bitmap::end(cx, tensor, bitmap, scope),
-        Some(Workspace::Indexed(indexed)) => indexed.end(cx),
         _ => {}
     }
 }
@@ -377,10 +396,10 @@ impl Sink for Workspace {
                 let array = values(cx, key.tensor, scope)?;
                 bitmap.add(cx, array, at, (monoid, value));
             }
-            Workspace::Indexed(ref indexed) => {
-                let at = coordinate(cx, key.vars[0], scope)?;
+            Workspace::Stamped(stamped) => {
+                let at = value_position(cx, key, scope)?;
                 let array = values(cx, key.tensor, scope)?;
-                indexed.add(cx, array, at, (monoid, value));
+                stamped.add(cx, array, at, (monoid, value));
             }
             Workspace::Sorted { ref keys, count, .. } => {
                 let array = values(cx, key.tensor, scope)?;
@@ -425,10 +444,11 @@ impl Sink for Workspace {
         }
     }
 
-    fn marks(&self) -> Option<ArrayId> {
+    fn has(&self, cx: &mut Lowerer<'_>, coordinate: ExprId) -> Option<ExprId> {
         match self {
-            Workspace::Marked { marks, .. } => Some(*marks),
-            Workspace::Bitmap(bitmap) => Some(bitmap.marks()),
+            Workspace::Marked { marks, .. } => Some(cx.b.load("marked", *marks, coordinate)),
+            Workspace::Bitmap(bitmap) => Some(cx.b.load("marked", bitmap.marks(), coordinate)),
+            Workspace::Stamped(stamped) => Some(stamped.has(cx, coordinate)),
             _ => None,
         }
     }
