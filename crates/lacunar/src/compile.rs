@@ -22,7 +22,7 @@ use lacunar_machine::Machine;
 use lacunar_notation::concrete::{Assign, Kernel};
 use lacunar_notation::index::read_by;
 use lacunar_notation::schedule::{Assembly, Schedule};
-use lacunar_notation::{Assignment, Program, Role, TensorId};
+use lacunar_notation::{Action, Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
 
 use crate::error::Error;
@@ -538,9 +538,14 @@ pub(crate) fn commands(program: &Program, number: usize, plan: &Plan) -> Vec<Str
 }
 
 /// Index arrays: wide enough for the dimensions, as tensors of these sizes have them, and in results for as many values as the
-/// operands may have, unless the result is given too: it is stored as it is.
+/// operands may have, unless the result is given or read too: it is stored as it is.
 fn fit_widths(program: &mut Program) {
-    let given = program.given();
+    let mut given = program.given();
+    Action::visit(&program.body, &mut |action| {
+        if let Action::Read(tensor, _) = action {
+            given.insert(*tensor);
+        }
+    });
     let widest = program.tensors.iter().map(|(_, tensor)| tensor.format.widest_positions()).max();
     let tensors: Vec<TensorId> = program.tensors.iter().map(|(id, _)| id).collect();
     for id in tensors {

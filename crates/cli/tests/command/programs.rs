@@ -493,6 +493,19 @@ fn each_file_is_read() {
 }
 
 #[test]
+fn a_tensor_that_is_read_and_assigned_keeps_its_index_arrays() {
+    let folder = Folder::new();
+    folder.write("a.tns", "1 1 2\n2 3 4\n");
+    folder.write(
+        "p.lac",
+        "-f B:csr -f M:ds@64 -d B:3,3 -d M:3,3\nread B \"a.tns\"\nread M \"a.tns\"\nB(i,j) = 2 * B(i,j)\n\
+         C(i,j) = B(i,j) + M(i,j)\n",
+    );
+    folder.succeed("run p.lac -o C:c.tns --check");
+    assert_eq!(folder.read("c.tns"), "1 1 6.0\n2 3 12.0\n");
+}
+
+#[test]
 fn counts_and_numbers_of_no_statement_are_checked() {
     let folder = Folder::new();
     let dense = "-g B:arange -d B:2,2 --check";

@@ -60,7 +60,6 @@ const FEW: i64 = 24;
 const SPARSE: i64 = 1;
 /// The coordinates for each addition between the least and the greatest of which all marks are read.
 const DENSE: i64 = 8;
-
 /// So many additions to a coordinate on average, and more, are foreseen to be no first ones.
 const REPEATED: i64 = 5;
 
@@ -110,17 +109,14 @@ impl Bitmap {
             cx.when(is_first, |cx| self.mark(cx, at));
             return combine_at(&mut cx.b, values, at, monoid, value);
         }
-        match self.filling {
-            Filling::Listed => {
-                let marked = cx.b.load("marked", self.marks, at);
-                let (n, one) = (cx.b.var(self.count), cx.b.int(1));
-                cx.b.store(self.list, n, at);
-                let marked = cx.b.cast(INDEX, marked);
-                let more = cx.b.sub(one, marked);
-                let next = cx.b.add(n, more);
-                cx.b.assign(self.count, next);
-            }
-            Filling::Scanned | Filling::Grouped => {}
+        if self.filling == Filling::Listed {
+            let marked = cx.b.load("marked", self.marks, at);
+            let (n, one) = (cx.b.var(self.count), cx.b.int(1));
+            cx.b.store(self.list, n, at);
+            let marked = cx.b.cast(INDEX, marked);
+            let more = cx.b.sub(one, marked);
+            let next = cx.b.add(n, more);
+            cx.b.assign(self.count, next);
         }
         self.mark(cx, at);
         combine_at(&mut cx.b, values, at, monoid, value);
