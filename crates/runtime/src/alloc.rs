@@ -34,6 +34,8 @@ struct Header {
     capacity: usize,
     /// How many of them were used, as far as is known: pages behind them may never have been touched.
     used: usize,
+    /// How many were used before the block was kept and given out again.
+    touched: usize,
     /// First byte of the allocation or mapping.
     base: *mut u8,
     /// Bytes of the allocation or mapping.
@@ -86,7 +88,8 @@ pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
     // SAFETY: the allocation has `total > HEADER` bytes and is aligned for a header.
     unsafe {
         let capacity = total - HEADER;
-        let header = Header { capacity, used: capacity, base: base.as_ptr(), total, mapped: false, reused: false };
+        let header =
+            Header { capacity, used: capacity, touched: 0, base: base.as_ptr(), total, mapped: false, reused: false };
         base.cast::<Header>().write(header);
         Some(base.add(HEADER))
     }
@@ -152,7 +155,19 @@ pub unsafe fn settle(block: NonNull<u8>, bytes: usize) {
         if (*header).mapped && (*header).capacity / SPARE > bytes.max(LARGE) {
             mapped::trim(block, bytes);
         }
-        (*header).used = bytes.min((*header).capacity);
+        say_used(block, bytes);
+    }
+}
+
+/// Says that the first `bytes` bytes of a block alone were used.
+///
+/// # Safety
+/// `block` came from this module and is not released.
+pub unsafe fn say_used(block: NonNull<u8>, bytes: usize) {
+    // SAFETY: every block has a header before it.
+    unsafe {
+        let header = header_of(block);
+        (*header).used = bytes.max((*header).touched).min((*header).capacity);
     }
 }
 
@@ -311,9 +326,10 @@ mod kept {
         let fitting = list.iter().enumerate().rev().filter(|(_, kept)| fits(kept));
         let best = fitting.min_by_key(|(_, kept)| kept.capacity);
         let (index, _) = best?;
-        let Kept { block, capacity, .. } = list.remove(index);
+        let Kept { block, capacity, used } = list.remove(index);
         // SAFETY: the block came from this module, and is nobody else's now.
         unsafe {
+            (*header_of(block)).touched = used;
             (*header_of(block)).used = capacity;
             (*header_of(block)).reused = true;
         }
@@ -421,8 +437,15 @@ mod mapped {
         // SAFETY: the page before the data is mapped and holds the header at its end.
         unsafe {
             let base = data.as_ptr().sub(page);
-            let header =
-                Header { capacity: usable, used: usable, base, total: page + usable, mapped: true, reused: false };
+            let header = Header {
+                capacity: usable,
+                used: usable,
+                touched: 0,
+                base,
+                total: page + usable,
+                mapped: true,
+                reused: false,
+            };
             data.as_ptr().sub(HEADER).cast::<Header>().write(header);
         }
     }

@@ -109,6 +109,9 @@ unsafe fn append(
         reserve(array, used, end, size)?;
         let pieces = cut(&parts[adopted..], used, lens, offset, size)?;
         Copies { pieces: &pieces, to: array.data, dtype }.run()?;
+        // Loops make room for more than they find.
+        let blocks = parts.iter().filter_map(|part| Some((NonNull::new(part.data)?, part.len as usize * size)));
+        blocks.for_each(|(block, bytes)| alloc::say_used(block, bytes));
         empty(parts);
         Ok(end as i64)
     }
