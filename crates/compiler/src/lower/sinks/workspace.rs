@@ -32,6 +32,7 @@ use super::values::{
     monoid_of, set_given,
 };
 use super::{Addition, Sink};
+use crate::iterate::iterators::level_var;
 use crate::iterate::races::filled_inside;
 use crate::levels::list_levels;
 use crate::lower::derive::{coordinate, value_position};
@@ -386,8 +387,8 @@ impl Sink for Workspace {
                 let array = values(cx, key.tensor, scope)?;
                 let (n, one) = (cx.b.var(count), cx.b.int(1));
                 let next = cx.b.add(n, one);
-                for (&list, &var) in keys.iter().zip(&key.vars) {
-                    let coordinate = coordinate(cx, var, scope)?;
+                for (level, &list) in keys.iter().enumerate() {
+                    let coordinate = coordinate(cx, level_var(cx.kernel, key, level), scope)?;
                     cx.b.grow(list, next, one, false);
                     cx.b.store(list, n, coordinate);
                 }
