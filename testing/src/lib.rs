@@ -19,6 +19,7 @@ pub mod operators;
 mod oracle_tests;
 pub mod pairs;
 pub mod passed;
+pub mod rearranged;
 pub mod rounds;
 pub mod rules;
 pub mod runner;

@@ -5,6 +5,8 @@
 //! notation    the program's text, checked again, gives the same kernels
 //! concrete    the loops of every statement, read again, give the same kernel, and the plan of a single one the same results
 //! mutated     such a text with mistakes in it is refused with a place, or means what the oracle reads in it
+//! rearranged  a plan's text with its loops in other orders and its tensors stored otherwise, which users could have written, gives the
+//!             same results
 //! imp         every kernel's text, read again, is the same kernel, and gives the same results on the interpreter
 //! schedule    the planner's schedule, given, makes the same kernels
 //! refused     a refusal marks one command, at which the schedule is refused without those behind it, too
@@ -24,10 +26,12 @@ use lacunar::{Backend, Diagnostic, Error, Kernel, Options, Search, Step};
 use lacunar_base::Span;
 use lacunar_compiler::plan::{Plan, named_apart};
 use lacunar_front::Declarations;
-use lacunar_notation::{Role, Tensor};
+use lacunar_notation::{Action, Role, Tensor, WorkspaceKind};
+use lacunar_testing::compare::values;
 use lacunar_testing::data;
 use lacunar_testing::day::{all_wanted, chosen, today};
 use lacunar_testing::instance::Instance;
+use lacunar_testing::rearranged::rearranged as rearrange;
 use lacunar_testing::runner::{Reference, guarded, verify};
 use lacunar_testing::schedules::schedule;
 use lacunar_testing::suite::{Suite, arguments, corpus_instances, random_instances, summary};
@@ -50,13 +54,18 @@ const UNKNOWN_NAME: &str = "E0906";
 /// that only values tell. Likewise, `parallelize` is judged when all commands are done.
 const JUDGED_AS_A_WHOLE: [&str; 3] = ["E1213", "E1214", "E1215"];
 
+/// The codes of refusals of loops by hand: positions and unique elements that a text does not say, a race, a sparse result that loops
+/// cannot append to or combine with.
+const REFUSED: [&str; 7] = ["E1206", "E1207", "E1209", "E1210", "E1214", "E1217", "E1415"];
+
 /// A check of an instance; the error is the fault.
 type Treatment = fn(&Instance, &Suite) -> Result<(), String>;
 
-const TREATMENTS: [(&str, Treatment); 6] = [
+const TREATMENTS: [(&str, Treatment); 7] = [
     ("notation", notation),
     ("concrete", concrete),
     ("mutated", mutated),
+    ("rearranged", rearranged),
     ("imp", imp),
     ("schedule", given_again),
     ("refused", refused),
@@ -158,21 +167,9 @@ fn notation(instance: &Instance, _: &Suite) -> Result<(), String> {
 }
 
 /// A printed plan, whose converted operands are read from the tensors that they are made of, prints as the same again.
-/// The kernel of a text that was printed. A text says nothing of the sizes of variables that no tensor tells, which flags do.
-fn compiled_again(instance: &Instance, printed: &str, options: &Options) -> Result<Kernel, Error> {
-    let again = Kernel::compile(printed, options);
-    let lacks = |error: &Error| matches!(error, Error::Program { diagnostics, .. } if diagnostics[0].code == "E0302");
-    if !again.as_ref().is_err_and(lacks) {
-        return again;
-    }
-    let sizes = instance.declarations.sizes.clone();
-    let declarations = Declarations { sizes, ..options.declarations.clone() };
-    Kernel::compile(printed, &Options { declarations, ..options.clone() })
-}
-
 fn planned(instance: &Instance, step: &Step, options: &Options) -> Result<(), String> {
     let printed = step.plan().text();
-    let again = match compiled_again(instance, &printed, options) {
+    let again = match Kernel::compile(&printed, options) {
         Err(error) if is_unreadable(&error) => return Ok(()),
         again => again.map_err(|error| format!("{}: {printed}\n{}", instance.id, error.render(false)))?,
     };
@@ -208,7 +205,7 @@ fn concrete(instance: &Instance, suite: &Suite) -> Result<(), String> {
         let options = Options { backend: Backend::Interpreter, strict: instance.setup.strict, ..Options::new() };
         let options = Options { grain: Some(1), tuned: false, ..options };
         planned(instance, step, &options)?;
-        let again = compiled_again(instance, &printed, &options.emit("imp"));
+        let again = Kernel::compile(&printed, &options.emit("imp"));
         if again.as_ref().is_err_and(is_unreadable) {
             continue;
         }
@@ -243,10 +240,9 @@ fn concrete(instance: &Instance, suite: &Suite) -> Result<(), String> {
         if read != expected {
             return Err(format!("{}: read as\n{read}\ninstead of\n{expected}", instance.id));
         }
-        // A text says nothing of structures, nor that a result takes an operand's levels, and variables with one name get others in it.
-        let has_structure = kernel.tensors.iter().any(|(_, tensor)| tensor.structure.is_some());
+        // A text does not say that a result takes an operand's levels, and variables with one name get others in it.
         let is_named_anew = step.kernel().to_string() != printed;
-        if has_structure || kernel.pattern_of.is_some() || is_named_anew {
+        if kernel.pattern_of.is_some() || is_named_anew {
             continue;
         }
         // Functions are numbered in a program of several statements.
@@ -301,15 +297,86 @@ fn mutated(instance: &Instance, suite: &Suite) -> Result<(), String> {
                 if read.program.tensors.iter().any(|(_, tensor)| lacks(tensor)) {
                     continue;
                 }
-                if let Err(fault_found) =
-                    verify(&read, &engines::engines(&["interp"]), Reference::Oracle, &suite.passed)
-                {
-                    return fault(fault_found);
+                if stores_all(&read) {
+                    continue;
+                }
+                let verified = verify(&read, &engines::engines(&["interp"]), Reference::Oracle, &suite.passed);
+                // Nor are those that a format cannot hold.
+                if let Some(found) = verified.err().filter(|found| !found.contains("do not fit format")) {
+                    return fault(found);
                 }
             }
         }
     }
     Ok(())
+}
+
+/// Loops that users could have written, made of those of a plan, give the same results.
+fn rearranged(instance: &Instance, suite: &Suite) -> Result<(), String> {
+    let first = kernels(instance, &instance.source, &accepted(instance))?;
+    let [step] = first.steps() else { return Ok(()) };
+    let is_alone = matches!(instance.program.body.as_slice(), [Action::Assign(_)]);
+    if !is_alone || has_no_text(step.kernel()) || step.plan().copied.is_some() {
+        return Ok(());
+    }
+    let (printed, Ok(outcomes)) = (step.plan().text(), instance.evaluated()) else { return Ok(()) };
+    let mut rng = Rng::with_seed(data::seed(&["rearranged", &instance.id, &today().to_string()]));
+    for _ in 0..MUTATIONS {
+        let text = rearrange(&mut rng, &printed);
+        let fault = |what: String| {
+            Err(format!(
+                "{}: {text}
+{what}",
+                instance.id
+            ))
+        };
+        let options = Options { backend: Backend::Interpreter, grain: Some(1), tuned: false, ..Options::new() };
+        match Kernel::compile(&text, &options) {
+            // Orders in which a result cannot be assembled are refused, as those of schedules are.
+            Err(Error::Program { diagnostics, .. } | Error::Schedule { diagnostics, .. })
+                if diagnostics.iter().all(|found| REFUSED.contains(&found.code)) =>
+            {
+                continue;
+            }
+            Err(error) => return fault(error.render(false)),
+            Ok(_) => {}
+        }
+        let given = instance.given.clone();
+        let read = match Instance::new(instance.id.clone(), text.clone(), Declarations::new(), given) {
+            Ok(read) => read,
+            Err(found) => return fault(found),
+        };
+        // Which value `any` takes is open.
+        if let (false, Ok(own)) = (text.contains("any"), read.evaluated()) {
+            for outcome in &outcomes {
+                let other = own.iter().find(|other| other.name == outcome.name);
+                let compared =
+                    other.ok_or("no result".to_string()).and_then(|other| values(outcome, &other.entries.to_coo()));
+                if let Err(found) = compared {
+                    return fault(format!("means something else: {found}"));
+                }
+            }
+        }
+        if stores_all(&read) {
+            continue;
+        }
+        let verified = verify(&read, &engines::engines(&["interp"]), Reference::Oracle, &suite.passed);
+        let is_beyond = |found: &String| found.contains("do not fit format") || found.contains("too many entries");
+        if let Some(found) = verified.err().filter(|found| !is_beyond(found)) {
+            return fault(found);
+        }
+    }
+    Ok(())
+}
+
+/// True if loops read an array into a sparse result, as a line says: all of its elements are stored.
+fn stores_all(instance: &Instance) -> bool {
+    instance.program.loops.iter().any(|(_, kernel)| {
+        let is_array = |tensor: &Tensor| tensor.role == Role::Workspace(WorkspaceKind::Dense) && tensor.order() > 0;
+        let is_sparse = |tensor: &Tensor| tensor.role == Role::Result && !tensor.format.is_dense();
+        let has = |so: &dyn Fn(&Tensor) -> bool| kernel.tensors.iter().any(|(_, tensor)| so(tensor));
+        has(&is_array) && has(&is_sparse)
+    })
 }
 
 /// True for mistakes in what is declared, which may have no place in the text, and for a text without a statement.

@@ -91,6 +91,7 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
         infer(program, step, &mut own)?;
     }
     share_with_renamed(kernel, &mut own);
+    kernel.share_sizes(&mut own);
     let known = |var: VarId| own[renamed_from(kernel, var).index()];
     let mut sizes: Vec<u64> = kernel.vars.handles().map(|var| known(var).unwrap_or(0)).collect();
     for &(var, size) in &kernel.stored.sizes {

@@ -54,6 +54,31 @@ impl Kernel {
         self.stored.recovered_from(var).next().is_some()
     }
 
+    /// Gives variables that index one dimension of a workspace the size of another that does, if they have none. `sizes` are those of all
+    /// variables.
+    pub fn share_sizes(&self, sizes: &mut [Option<u64>]) {
+        let mut places: Vec<((TensorId, usize), VarId)> = Vec::new();
+        self.stmt.visit_assigns(&mut |assign| {
+            for access in assign.rhs.accesses().into_iter().chain([&assign.lhs]) {
+                if matches!(self.tensors[access.tensor].role, Role::Workspace(_)) {
+                    let own = access.vars.iter().enumerate();
+                    places.extend(own.map(|(dimension, var)| ((access.tensor, dimension), *var)));
+                }
+            }
+        });
+        let size = |sizes: &[Option<u64>], place: (TensorId, usize)| {
+            places.iter().filter(|(own, _)| *own == place).find_map(|(_, var)| sizes[var.index()])
+        };
+        let is_open =
+            |sizes: &[Option<u64>], var: VarId| sizes[var.index()].is_none() && self.provenance.origin(var).is_none();
+        while let Some((var, found)) = places.iter().find_map(|(place, var)| {
+            let found = size(sizes, *place)?;
+            is_open(sizes, *var).then_some((*var, found))
+        }) {
+            sizes[var.index()] = Some(found);
+        }
+    }
+
     /// Tensors that are read, in order of first occurrence, each before that whose values are its coordinates.
     pub fn reads(&self) -> Vec<TensorId> {
         let mut found = Vec::new();
@@ -132,6 +157,22 @@ impl Stmt {
                 consumer.visit_assigns_mut(f);
             }
             Stmt::Sequence(stmts) => stmts.iter_mut().for_each(|stmt| stmt.visit_assigns_mut(f)),
+        }
+    }
+
+    /// Calls `f` on the variable of each loop, producers before consumers.
+    pub fn visit_loops(&self, f: &mut impl FnMut(VarId)) {
+        match self {
+            Stmt::Assign(_) => {}
+            Stmt::Forall(var, body) => {
+                f(*var);
+                body.visit_loops(f);
+            }
+            Stmt::Where { consumer, producer } => {
+                producer.visit_loops(f);
+                consumer.visit_loops(f);
+            }
+            Stmt::Sequence(stmts) => stmts.iter().for_each(|stmt| stmt.visit_loops(f)),
         }
     }
 

@@ -400,7 +400,7 @@ impl Reader<'_> {
                     (left, right) => binary(function, left, right),
                 }
             }
-            ExprKind::Identity(_) => return Err("an identity is not written".to_string()),
+            ExprKind::Identity(_) => return Err("an identity stands beside a value".to_string()),
             ExprKind::List { .. } => return Err("a list is no value".to_string()),
             ExprKind::Apply { name, args, callee: Callee::Tensor } => self.element(&name.text, args)?,
             ExprKind::Apply { name, args, callee: Callee::Named } => self.applied(&name.text, args)?,
@@ -447,7 +447,16 @@ impl Reader<'_> {
     /// `select(c, a, b)`: the condition is asked if it is not 0, and the other two mix.
     fn chosen(&mut self, args: &[Expr]) -> Result<Value, String> {
         let [condition, a, b] = args else { return Err("`select` has three operands".to_string()) };
-        let (condition, a, b) = (self.value(condition)?, self.value(a)?, self.value(b)?);
+        let (condition, a) = (self.value(condition)?, self.value(a)?);
+        let b = match &b.kind {
+            // It has the type of the value that it stands beside.
+            ExprKind::Identity(monoid) => {
+                let dtype = computed_in(alone(&a));
+                let identity = self.operation(monoid.function(), dtype)?.identity(dtype);
+                Value::Typed(Term { node: Node::Constant(Some(identity)), dtype }, alone(&a))
+            }
+            _ => self.value(b)?,
+        };
         let own = alone(&condition);
         let condition = cast(settled(condition, own), DType::Bool);
         let mixes = mixed_values(&a, &b);

@@ -192,11 +192,7 @@ impl BackEnd {
     fn replanned(&self, instance: &Instance, kernel: Kernel) -> Result<Kernel, Error> {
         let [step] = kernel.steps() else { return Ok(kernel) };
         let is_alone = matches!(instance.program.body.as_slice(), [Action::Assign(_)]);
-        // A text says nothing of structures, by which loops read an element for several.
-        let has_structure = step.kernel().tensors.iter().any(|(_, tensor)| tensor.structure.is_some());
-        // A text does not say the size of a border either. Loops around it would run over all coordinates.
-        let has_border = step.kernel().tensors.iter().any(|(_, tensor)| tensor.border().is_some());
-        if !is_alone || has_structure || has_border || has_no_text(step.kernel()) || step.plan().copied.is_some() {
+        if !is_alone || has_no_text(step.kernel()) || step.plan().copied.is_some() {
             return Ok(kernel);
         }
         let text = step.plan().text();
@@ -333,11 +329,11 @@ pub fn has_no_text(kernel: &Loops) -> bool {
     !kernel.stored.recovered.is_empty() || kernel.tensors.iter().any(|(_, tensor)| is_apart(tensor))
 }
 
-/// True if a printed kernel has loops that are not read: positions under a workspace, the unique elements of a tensor, positions of
-/// what planning has made of a tensor, or a packed result whose structure follows from those of operands, which a text does not say.
+/// True if a printed kernel has loops that are not read: positions under a workspace, the unique elements of a tensor, or positions of
+/// what planning has made of a tensor.
 pub fn is_unreadable(error: &Error) -> bool {
     matches!(error, Error::Program { diagnostics, .. }
-        if diagnostics.iter().all(|found| ["E1206", "E1207", "E1310", "E1415"].contains(&found.code)))
+        if diagnostics.iter().all(|found| ["E1206", "E1207", "E1415"].contains(&found.code)))
 }
 
 /// How a kernel stores what it reads and writes: formats, and what is converted.

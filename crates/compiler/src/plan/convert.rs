@@ -70,6 +70,24 @@ fn converted(kernel: &mut Kernel, source: TensorId, format: &Format, conversions
     tensor
 }
 
+/// A tensor of the kernel that is another one in a format, which a note tells.
+pub(super) fn stored_otherwise(
+    kernel: &mut Kernel,
+    source: TensorId,
+    format: &Format,
+    why: &str,
+    conversions: &mut Vec<Conversion>,
+    notes: &mut Vec<String>,
+) -> TensorId {
+    let tensor = converted(kernel, source, format, conversions);
+    let source = &kernel.tensors[source];
+    let note = format!("`{}` ({}) is converted to {format}: {why}", source.name, source.format);
+    if !notes.contains(&note) {
+        notes.push(note);
+    }
+    tensor
+}
+
 /// The statement reads an access from a tensor of the kernel in another format, which is given.
 pub(super) fn read_converted(
     kernel: &mut Kernel,
@@ -79,9 +97,7 @@ pub(super) fn read_converted(
     conversions: &mut Vec<Conversion>,
     notes: &mut Vec<String>,
 ) -> TensorId {
-    let tensor = converted(kernel, key.tensor, format, conversions);
-    let source = &kernel.tensors[key.tensor];
-    notes.push(format!("`{}` ({}) is converted to {format}: {why}", source.name, source.format));
+    let tensor = stored_otherwise(kernel, key.tensor, format, why, conversions, notes);
     let redirect = |access: &Access| (AccessKey::from(access) == *key).then_some(tensor);
     let stmt = std::mem::take(&mut kernel.stmt);
     kernel.stmt = given::map_exprs(stmt, &mut |expr| rename(expr, &redirect));

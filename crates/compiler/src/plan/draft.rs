@@ -21,7 +21,7 @@ use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Monoid, Rol
 
 use super::convert::{old_values, read_converted, rename, stored_as};
 use super::{
-    Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, gathers, given, insert, order, same,
+    Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, gathers, given, insert, lists, order, same,
     storage, workspaces,
 };
 use crate::algebra::{background, fills, is_left_out, preserves_fill, selected};
@@ -284,6 +284,7 @@ impl<'a> Draft<'a> {
     fn convert_operands(&mut self, order: &[VarId], is_flat: bool, schedule: &Schedule) -> Result<(), Diagnostic> {
         let read: Vec<(Access, Expr, Vec<VarId>)> = match is_flat {
             true => {
+                lists::arrange(&mut self.kernel);
                 let orders = given::known_orders(&self.kernel);
                 orders.into_iter().map(|(assign, order)| (assign.lhs, assign.rhs, order)).collect()
             }

@@ -29,6 +29,7 @@ use crate::iterate::position_space::{driver, pos_levels};
 use crate::schedule::check_shared;
 
 use super::given::known_orders;
+use super::lists;
 use super::storage::can_be_walked;
 
 /// Gives a flat nest the variable or the workspace that it needs.
@@ -83,6 +84,7 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
         producer: Box::new(Stmt::foralls(inside, Stmt::Assign(producer))),
     };
     kernel.stmt = Stmt::foralls(outside, made);
+    lists::arrange(kernel);
     Ok(())
 }
 

@@ -23,6 +23,7 @@ mod finish;
 mod gathers;
 mod given;
 mod insert;
+mod lists;
 mod lookup;
 mod maps;
 mod order;

@@ -77,7 +77,8 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         info.format = match kind {
             WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(order),
             WorkspaceKind::Marked | WorkspaceKind::Bitmap | WorkspaceKind::Stamped => Format::sv(),
-            WorkspaceKind::Sorted => Format::coo(order),
+            // In the order in which it is read.
+            WorkspaceKind::Sorted => info.format.clone(),
         };
         let how = match kind {
             WorkspaceKind::Scalar => "a variable",
@@ -91,6 +92,13 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         };
         notes.push(format!("workspace `{}` is {how}", info.name));
     }
+}
+
+/// True if a workspace may be an array whatever it is given: its elements are not known to be too many, and the result has a place for each.
+pub(super) fn may_be_array(kernel: &Kernel, tensor: TensorId) -> bool {
+    let dims = &kernel.tensors[tensor].dims;
+    let elements = dims.iter().try_fold(1u64, |product, size| product.checked_mul(size.unwrap_or(1)));
+    dense_result(kernel) && elements.is_some_and(|elements| elements <= DENSE_LIMIT)
 }
 
 /// True if a workspace is filled once, and begins with values other than 0, which would be written for every coordinate before.

@@ -17,12 +17,14 @@ use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt, verify};
 use lacunar_notation::provenance::{Relation, Tag};
 use lacunar_notation::schedule::{Assembly, Command, CommandKind, Name, Schedule};
-use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Program, Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{
+    Access, AssignOp, Assignment, Expr, ExprKind, Program, Role, Tensor, TensorId, VarId, WorkspaceKind,
+};
 
-use super::convert::{old_values, read_converted, rename, stored_as};
+use super::convert::{free_name, old_values, read_converted, rename, stored_as, stored_otherwise};
 use super::draft::combined;
 use super::maps::without_map;
-use super::{Conversion, Plan, Request, finish, gathers, given, insert, same, storage, workspaces};
+use super::{Conversion, Plan, Request, finish, gathers, given, insert, lists, same, storage, workspaces};
 use crate::iterate::iterators::AccessKey;
 use crate::reduction::make_explicit;
 use crate::schedule::{apply, apply_all};
@@ -85,6 +87,7 @@ impl Written {
         // Positions are those of levels that store variables, as those of tensors without a map do.
         check_relations(&self.kernel)?;
         self.gather();
+        lists::arrange(&mut self.kernel);
         self.convert_operands()?;
         let convert_result = self.assemble_result(request)?.or(without_map);
         self.finish()?;
@@ -201,37 +204,58 @@ impl Written {
         }
     }
 
-    /// Reads operands that the loops cannot walk through from tensors in another format.
+    /// Reads operands that the loops cannot walk through from tensors in another format: each assignment from those that its loops can.
     fn convert_operands(&mut self) -> Result<(), Diagnostic> {
         // Computed tensors have their levels in the order of the loops, which the others are compared with.
-        for (key, format) in self.discordant() {
-            if self.kernel.tensors[key.tensor].is_in_any_order() {
-                self.kernel.tensors[key.tensor].format = format;
-            }
-        }
-        for (key, format) in self.discordant() {
-            let info = &self.kernel.tensors[key.tensor];
-            let is_given = matches!(info.role, Role::Input | Role::Indicator);
-            if given::is_positioned(&self.kernel, key.tensor, &key.vars) || !is_given {
-                return Err(self.contradicted(key.tensor));
-            }
-            let why = "the loops take its coordinates in another way";
-            read_converted(&mut self.kernel, &key, &format, why, &mut self.conversions, &mut self.notes);
-        }
-        Ok(())
-    }
-
-    /// The operands that the loops cannot walk through as they are, each with a format in which they can.
-    fn discordant(&self) -> Vec<(AccessKey, Format)> {
-        let mut found: Vec<(AccessKey, Format)> = Vec::new();
+        let mut arranged: Vec<TensorId> = Vec::new();
         for (assign, order) in given::known_orders(&self.kernel) {
             for (key, format) in storage::discordant(&self.kernel, &assign.lhs, &assign.rhs, &order) {
-                if !found.iter().any(|(known, _)| *known == key) {
-                    found.push((key, format));
+                if self.kernel.tensors[key.tensor].is_in_any_order() && !arranged.contains(&key.tensor) {
+                    self.kernel.tensors[key.tensor].format = format;
+                    arranged.push(key.tensor);
                 }
             }
         }
-        found
+        let mut read: Vec<Vec<(AccessKey, TensorId)>> = Vec::new();
+        for (assign, order) in given::known_orders(&self.kernel) {
+            let mut own = Vec::new();
+            for (key, format) in storage::discordant(&self.kernel, &assign.lhs, &assign.rhs, &order) {
+                let info = &self.kernel.tensors[key.tensor];
+                if info.is_in_any_order() {
+                    own.push((key.clone(), self.computed_again(key.tensor, format)));
+                    continue;
+                }
+                let is_given = matches!(info.role, Role::Input | Role::Indicator);
+                if given::is_positioned(&self.kernel, key.tensor, &key.vars) || !is_given {
+                    return Err(self.contradicted(key.tensor));
+                }
+                let why = "the loops take its coordinates in another way";
+                let (conversions, notes) = (&mut self.conversions, &mut self.notes);
+                let tensor = stored_otherwise(&mut self.kernel, key.tensor, &format, why, conversions, notes);
+                own.push((key, tensor));
+            }
+            read.push(own);
+        }
+        let mut read = read.into_iter();
+        self.kernel.stmt.visit_assigns_mut(&mut |assign| {
+            let own = read.next().unwrap_or_default();
+            let to = |access: &Access| {
+                own.iter().find(|(key, _)| *key == AccessKey::from(access)).map(|(_, tensor)| *tensor)
+            };
+            assign.rhs = rename(assign.rhs.clone(), &to);
+        });
+        Ok(())
+    }
+
+    /// A computed tensor with its levels in the order of a format.
+    fn computed_again(&mut self, tensor: TensorId, format: Format) -> TensorId {
+        let info = self.kernel.tensors[tensor].clone();
+        let is_same = |other: &Tensor| (&other.indicator, &other.format) == (&info.indicator, &format);
+        let known = self.kernel.tensors.iter().find(|(_, other)| is_same(other)).map(|(id, _)| id);
+        known.unwrap_or_else(|| {
+            let name = free_name(&self.kernel.tensors, &format!("{}_by_order", info.name));
+            self.kernel.tensors.push(Tensor { name, format, ..info })
+        })
     }
 
     fn contradicted(&self, tensor: TensorId) -> Diagnostic {

@@ -51,6 +51,8 @@ pub struct Structure {
     /// Set from the beginning, unless all coordinates can be exchanged.
     redundancy: OnceLock<Map>,
     is_symmetric: bool,
+    /// The words by which somebody declared it.
+    said: Option<Box<str>>,
 }
 
 impl PartialEq for Structure {
@@ -107,7 +109,7 @@ impl Structure {
     fn made(context: &Piece, unique: Set, redundancy: Map) -> Structure {
         let order = unique.space().dims.len();
         let redundancy = OnceLock::from(redundancy);
-        Structure { order, context: context.clone(), unique, redundancy, is_symmetric: false }
+        Structure { order, context: context.clone(), unique, redundancy, is_symmetric: false, said: None }
     }
 
     /// The most dimensions of a structure in which all coordinates can be exchanged: one of 7 has 5,040 orders of coordinates.
@@ -132,7 +134,7 @@ impl Structure {
             return Err(StructureFault::Space);
         }
         let (context, unique) = exchange::sorted(space).ok_or(StructureFault::Unknown)?;
-        Ok(Structure { order, context, unique, redundancy: OnceLock::new(), is_symmetric: true })
+        Ok(Structure { order, context, unique, redundancy: OnceLock::new(), is_symmetric: true, said: None })
     }
 
     fn check(&self) -> Result<(), StructureFault> {
@@ -153,6 +155,16 @@ impl Structure {
         redundancy = redundancy.restricted(support)?;
         let unique = support.subtract(&redundancy.domain())?.coalesced();
         Some(Structure::made(context, unique, redundancy))
+    }
+
+    /// The structure with the words by which somebody declared it.
+    pub fn declared(self, words: &str) -> Structure {
+        Structure { said: Some(words.into()), ..self }
+    }
+
+    /// The words by which somebody declared it.
+    pub fn said(&self) -> Option<&str> {
+        self.said.as_deref()
     }
 
     /// A structure without redundant elements.

@@ -50,6 +50,11 @@ pub(crate) enum Mistake {
         part: String,
         tensor: String,
     },
+    /// The value of a part of a variable.
+    PartValue {
+        span: Span,
+        part: String,
+    },
     /// A workspace that is read before it is filled.
     NotFilled {
         span: Span,
@@ -115,12 +120,27 @@ pub(crate) enum Mistake {
         span: Span,
         expected: &'static str,
     },
+    /// The structure in a line for a tensor is none.
+    Structure {
+        span: Span,
+        error: Box<Diagnostic>,
+    },
     /// Brackets that hold no relation of index variables.
     Bracket {
         span: Span,
     },
     /// A line for an operand in a packed format whose other elements follow from those that are stored.
     Packed {
+        span: Span,
+        name: String,
+    },
+    /// A line for an operand of which the loops read the unique elements alone.
+    Unique {
+        span: Span,
+        name: String,
+    },
+    /// A line for a workspace that says that it is another tensor.
+    Filled {
         span: Span,
         name: String,
     },
@@ -140,7 +160,8 @@ impl Mistake {
             | Mistake::TwoLoops { .. }
             | Mistake::Replaced { .. }
             | Mistake::Part { .. }
-            | Mistake::PartIndex { .. } => self.of_loops(),
+            | Mistake::PartIndex { .. }
+            | Mistake::PartValue { .. } => self.of_loops(),
             _ => self.of_tensors(),
         }
     }
@@ -182,6 +203,11 @@ impl Mistake {
             }
             Mistake::PartIndex { span, part, tensor } => {
                 Diagnostic::error("E1405", format!("`{part}` is a part of a variable, and no coordinate of `{tensor}`"))
+                    .label(span, "a part")
+                    .hint("write the variable that the relations take apart; loops over its parts tell it")
+            }
+            Mistake::PartValue { span, part } => {
+                Diagnostic::error("E1405", format!("`{part}` is a part of a variable, and no value"))
                     .label(span, "a part")
                     .hint("write the variable that the relations take apart; loops over its parts tell it")
             }
@@ -261,6 +287,12 @@ impl Mistake {
             Mistake::Line { span, expected } => Diagnostic::error("E1410", format!("expected {expected}"))
                 .label(span, "in this line for a tensor")
                 .hint("a line for a tensor looks like `A: f64 csr input 5x7`"),
+            Mistake::Filled { span, name } => Diagnostic::error(
+                "E1410",
+                format!("`{name}` is a workspace: a producer fills it, and its consumer reads it"),
+            )
+            .label(span, "a line for another tensor")
+            .hint(format!("let it say `{name}: f64 scalar workspace`, or another kind, or remove it")),
             Mistake::NoWorkspace { span, name } => {
                 Diagnostic::error("E1410", format!("no statement fills a workspace `{name}`"))
                     .label(span, "its line")
@@ -270,6 +302,16 @@ impl Mistake {
                 Diagnostic::error("E1415", format!("loops over `{name}` would be over its unique elements alone"))
                     .label(span, "packed: other elements follow from those that are stored")
                     .hint("write the statement without loops, or declare another format")
+            }
+            Mistake::Unique { span, name } => {
+                Diagnostic::error("E1415", format!("the loops read an element of `{name}` for all that follow from it"))
+                    .label(span, "its unique elements alone")
+                    .hint("write the statement without loops, and the structure behind its name (`-p`)")
+            }
+            Mistake::Structure { span, error } => {
+                let mut error = *error;
+                error.labels.iter_mut().for_each(|label| label.span = span);
+                error
             }
             Mistake::Bracket { span } => Diagnostic::error(
                 "E1414",

@@ -1,8 +1,9 @@
 //! Lines for tensors, which follow a program as `--emit concrete` prints it: how each is stored.
 //!
 //! ```text
-//! line := name ':' type format role [size ('x' size)*] ['fill' value] ['of' name]
-//! role := 'input' | ['updated' | 'inserted'] 'result' | kind 'workspace' | 'indicator', with the relation behind the sizes
+//! line := name ':' type format role [size ('x' size)*] ['fill' value] ['structure' words | 'of' name]
+//!       | variable ':' 'index' size
+//! role := ['unique'] 'input' | ['updated' | 'inserted'] 'result' | kind 'workspace' | 'indicator', with the relation behind the sizes
 //! ```
 //!
 //! A line with `of` is for a tensor that is another one in other storage, or the result before the statement: the other one is read in its
@@ -16,9 +17,10 @@ use lacunar_formats::{DType, FormatSpec, Scalar};
 use lacunar_notation::{AssignOp, WorkspaceKind};
 
 use super::error::Mistake;
-use super::meaning::visit;
-use crate::einsum::{Ast, Declarations};
+use super::terms::visit;
+use crate::einsum::{Action, Ast, Declarations};
 use crate::options;
+use crate::structure::{self, StructureSpec};
 
 /// The declarations of a line for a tensor.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub struct Line {
     pub dims: Option<Vec<u64>>,
     /// The value of elements that are not stored, if it is not 0.
     pub fill: Option<Scalar>,
+    /// The facts that are known of its elements.
+    pub structure: Option<StructureSpec>,
     /// The relation in brackets that the tensor stands for.
     pub relation: Option<String>,
     /// The tensor that it is made of.
@@ -58,6 +62,8 @@ pub enum LineRole {
     Workspace(WorkspaceKind),
     /// A relation of indices.
     Indicator,
+    /// None: it is an index variable.
+    Variable,
 }
 
 impl Line {
@@ -89,6 +95,7 @@ impl Line {
                 named.insert(name);
             });
         }
+        Action::visit(&ast.body, &mut |action| named.extend(action.named().map(|name| name.text.as_str())));
         let is_own = |line: &&Line| line.is_outside() && line.source.is_none();
         ast.lines.iter().filter(is_own).filter(move |line| named.contains(line.name.as_str()))
     }
@@ -103,6 +110,9 @@ impl Line {
             if let Some(fill) = line.fill {
                 declarations.fills.entry(name()).or_insert(fill);
             }
+            if let Some(structure) = &line.structure {
+                declarations.structures.entry(name()).or_insert_with(|| structure.clone());
+            }
         }
     }
 
@@ -115,6 +125,12 @@ impl Line {
                 all.dims.entry(line.name.clone()).or_insert_with(|| dims.clone());
             }
             all.fills.entry(line.name.clone()).or_insert(Scalar::zero(line.dtype));
+        }
+        let has_loop = |line: &&Line| {
+            ast.statements.iter().any(|own| own.nest.as_ref().is_some_and(|nest| nest.var(&line.name).is_some()))
+        };
+        for line in ast.lines.iter().filter(|line| line.role == LineRole::Variable).filter(has_loop) {
+            all.dims.entry(line.name.clone()).or_insert_with(|| line.dims.clone().unwrap_or_default());
         }
         // A relation's line says how far its variables run.
         let is_relation = |line: &&Line| line.role == LineRole::Indicator && ast.brackets.contains_key(&line.name);
@@ -172,12 +188,37 @@ fn read(text: &str, start: usize) -> Option<Result<Line, Mistake>> {
     let (name, rest) = text.split_once(':')?;
     let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.is_empty();
     let mut words = rest.split_whitespace();
-    let dtype = words.next().and_then(DType::parse)?;
+    let first = words.next()?;
     if !is_name {
         return None;
     }
     let span = Span::new(start, start + text.len());
-    Some(said(name, dtype, &words.collect::<Vec<_>>(), span))
+    let words: Vec<&str> = words.collect();
+    if first == "index" {
+        return Some(variable(name, &words, span));
+    }
+    Some(said(name, DType::parse(first)?, &words, span))
+}
+
+/// The line of a variable whose size no tensor tells.
+fn variable(name: &str, words: &[&str], span: Span) -> Result<Line, Mistake> {
+    let size = match words {
+        [size] => size.parse().ok(),
+        _ => None,
+    };
+    let dims = Some(vec![size.ok_or(Mistake::Line { span, expected: "the size of an index variable" })?]);
+    Ok(Line {
+        name: name.to_string(),
+        dtype: DType::I64,
+        format: FormatSpec::Dense,
+        role: LineRole::Variable,
+        dims,
+        fill: None,
+        structure: None,
+        relation: None,
+        source: None,
+        span,
+    })
 }
 
 fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mistake> {
@@ -188,6 +229,10 @@ fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mi
         Some(begin) if words[at] == "indicator" && begin > at => (&words[..begin], Some(words[begin..].join(" "))),
         _ => (words, None),
     };
+    let (words, structure) = match words.iter().position(|word| *word == "structure") {
+        Some(begin) if begin > at => (&words[..begin], Some(structure_of(name, &words[begin + 1..], span)?)),
+        _ => (words, None),
+    };
     let (words, source) = match words {
         // A tensor that planning stores in another way under its own name is itself.
         [all @ .., "of", source] if all.len() > at => (all, Some((*source).to_string()).filter(|own| own != name)),
@@ -196,12 +241,16 @@ fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mi
     let (before, after) = (&words[..at], &words[at + 1..]);
     let (kind, format) = before.split_last().map_or(("", before), |(kind, format)| (*kind, format));
     let (role, format) = match (words[at], kind) {
+        ("input", "unique") => return Err(Mistake::Unique { span, name: name.to_string() }),
         ("input", _) => (LineRole::Input, before),
         ("result", "updated") => (LineRole::Updated, format),
         ("result", "inserted") => (LineRole::Inserted, format),
         ("result", _) => (LineRole::Result, before),
         ("indicator", _) => (LineRole::Indicator, before),
         (_, kind) => {
+            if dtype.is_storage() {
+                return Err(wrong("a workspace of a type that is computed with, as `f32`"));
+            }
             let found = WorkspaceKind::ALL.into_iter().find(|known| known.name() == kind);
             (LineRole::Workspace(found.ok_or(wrong("a kind of workspace"))?), format)
         }
@@ -223,7 +272,16 @@ fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mi
     }
     let value = |text: &str| options::fill(&format!("{name}:{text}")).ok().map(|(_, value)| value);
     let fill = fill.map(|text| value(text).ok_or(wrong("a fill value"))).transpose()?;
-    Ok(Line { name: name.to_string(), dtype, format, role, dims, fill, relation, source, span })
+    Ok(Line { name: name.to_string(), dtype, format, role, dims, fill, structure, relation, source, span })
+}
+
+/// The structure that words of a line declare.
+fn structure_of(name: &str, words: &[&str], span: Span) -> Result<StructureSpec, Mistake> {
+    let words = words.join(" ");
+    let colon = if words.starts_with('(') { "" } else { ":" };
+    let (_, spec) = structure::parse(&format!("{name}{colon}{words}"))
+        .map_err(|error| Mistake::Structure { span, error: Box::new(error) })?;
+    Ok(spec)
 }
 
 /// True if a tensor in a format, of this order if it is known, has elements that are not stored and follow from others: loops

@@ -27,7 +27,7 @@
 //! ```
 //!
 //! A statement of this language is one of a program. Its *meaning* is a statement of index notation, which is checked as any
-//! other; its loops are carried out as they are written. In reading order: `ast`, `parser`, `lines`, `sources`, `meaning` (to index
+//! other; its loops are carried out as they are written. In reading order: `ast`, `parser`, `targets`, `lines`, `sources`, `meaning` (to index
 //! notation), `resolve` (to [`lacunar_notation::concrete`]), and `error`, the words of every mistake.
 //!
 //! Papers: Kjolstad et al. 2019, §3 (the language); Senanayake et al. 2020, §4 (`suchthat`).
@@ -47,6 +47,8 @@ mod meaning;
 mod parser;
 mod resolve;
 mod sources;
+mod targets;
+mod terms;
 mod vars;
 
 pub use ast::Nest;

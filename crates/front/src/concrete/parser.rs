@@ -6,7 +6,7 @@ use lacunar_notation::schedule::{CommandKind, Name as Said};
 
 use super::ast::{Nest, Relation, RelationKind, Stmt};
 use super::error::Mistake;
-use super::{meaning, sources, vars};
+use super::{meaning, sources, targets, vars};
 use crate::einsum::{Error, Name, Parser, Statement, SyntaxMistake, TokenKind};
 use crate::schedule::{self, Form, MERGES, RACES, UNITS};
 
@@ -77,6 +77,7 @@ fn nest(reader: &mut Reader<'_, '_>, column: usize) -> Result<Nest, Error> {
         _ => reader.block_at(column)?,
     };
     relations.extend(reader.lines_of_relations()?);
+    let body = targets::expand(reader.parser, body)?;
     let (vars, provenance) = vars::number(&body, &relations)?;
     let brackets = reader.parser.brackets.found.clone();
     Ok(Nest {

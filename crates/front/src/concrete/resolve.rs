@@ -16,7 +16,7 @@ use lacunar_notation::{
 use super::ast::{Nest, RelationKind, Stmt};
 use super::error::Mistake;
 use super::lines::{Line, LineRole};
-use super::meaning::{index_name, visit};
+use super::terms::{index_name, visit};
 use crate::einsum::{Error, Typing};
 
 /// The kernel of a statement whose result is `result`.
@@ -350,6 +350,11 @@ impl Resolver<'_> {
 
     /// Sizes and fill values of the workspaces; relations between the names by which they are filled and read.
     fn settle(&mut self) -> Result<(), Vec<Error>> {
+        let mut sizes: Vec<Option<u64>> = self.kernel.vars.iter().map(|(_, var)| var.size).collect();
+        self.kernel.share_sizes(&mut sizes);
+        for (var, size) in self.kernel.vars.handles().zip(sizes) {
+            self.kernel.vars[var].size = size;
+        }
         for &id in &self.workspaces {
             let name = self.kernel.tensors[id].name.clone();
             let mut monoid = None;

@@ -107,6 +107,26 @@ impl Action {
         }
     }
 
+    /// The tensors that it names, but for those in conditions and numbers.
+    pub fn named(&self) -> impl Iterator<Item = &Name> {
+        let named = match &self.kind {
+            ActionKind::Swap(a, b) | ActionKind::Snapshot(a, b) => [Some(a), Some(b)],
+            ActionKind::Read(name, _)
+            | ActionKind::Write(name, _)
+            | ActionKind::Print(name)
+            | ActionKind::Fill(name, _)
+            | ActionKind::Random { tensor: name, .. }
+            | ActionKind::Change { tensor: name, .. } => [Some(name), None],
+            ActionKind::Assign(_)
+            | ActionKind::Clock(_)
+            | ActionKind::Elapsed(_)
+            | ActionKind::For { .. }
+            | ActionKind::While { .. }
+            | ActionKind::If { .. } => [None, None],
+        };
+        named.into_iter().flatten()
+    }
+
     /// The tensors that it, and no statement, gives values to.
     pub fn given(&self) -> impl Iterator<Item = &Name> {
         let given = match &self.kind {

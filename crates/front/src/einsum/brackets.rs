@@ -51,7 +51,9 @@ pub(crate) struct Brackets {
 impl Brackets {
     /// Gives names to the tensors of relations: pairs of text and name.
     pub fn name(&mut self, texts: impl Iterator<Item = (String, String)>) {
-        self.named.extend(texts.map(|(text, name)| (without_blanks(&text), name)));
+        for (text, name) in texts {
+            self.named.entry(without_blanks(&text)).or_insert(name);
+        }
     }
 
     /// The tensor and the variables that a comparison at a place of a text stands for. The words are all of the text.
@@ -84,6 +86,35 @@ impl Brackets {
         let bracket = Bracket { op, left: *left, right: *right, vars: vars.clone(), span };
         self.found.insert(name.clone(), bracket);
         Ok((name, vars))
+    }
+
+    /// A new variable for an index of a target; the tensor of the relation that ties it to others, and the variables of that.
+    ///
+    /// # Errors
+    /// The index is none.
+    pub fn tie(&mut self, index: &Expr, words: &[&str]) -> Result<(String, String, Vec<String>), Error> {
+        let span = index.span;
+        let is_free = |name: &String| {
+            let is_var = |bracket: &Bracket| bracket.vars.contains(name);
+            let is_known = self.found.contains_key(name) || self.named.values().any(|other| other == name);
+            !words.contains(&name.as_str()) && !is_known && !self.found.values().any(is_var)
+        };
+        let free = |base: String| {
+            let numbered = (2..).map(|number| format!("{base}{number}"));
+            std::iter::once(base.clone()).chain(numbered).find(is_free).unwrap_or_default()
+        };
+        let base = match &index.kind {
+            ExprKind::Apply { name, .. } => Some(name.text.clone()),
+            _ => affine(index).and_then(Result::ok).and_then(|form| form.terms.keys().next().cloned()),
+        };
+        let var = free(base.map_or("at".to_string(), |base| format!("{base}_at")));
+        let tensor = free(format!("{var}_is"));
+        let left = Expr { kind: ExprKind::Name(var.clone()), span, height: 1 };
+        let wrong = |_| Error::from(AccessMistake::NotAnIndex { span });
+        let (_, vars) = relation(BinaryOp::Eq, &left, index, span).map_err(wrong)?;
+        let bracket = Bracket { op: BinaryOp::Eq, left, right: index.clone(), vars: vars.clone(), span };
+        self.found.insert(tensor.clone(), bracket);
+        Ok((var, tensor, vars))
     }
 }
 

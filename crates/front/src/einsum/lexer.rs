@@ -166,6 +166,12 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
+/// The words among the tokens of a text.
+pub(super) fn words<'s>(source: &'s str, tokens: &[Token]) -> Vec<&'s str> {
+    let words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
+    words.map(|token| &source[token.span.range()]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::{TokenKind, lex};

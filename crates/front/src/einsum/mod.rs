@@ -42,7 +42,7 @@ pub use action::{Action, ActionKind};
 pub(crate) use ast::MAX_HEIGHT;
 pub use ast::{Ast, BinaryOp, Bodies, Callee, Declared, Expr, ExprKind, Name, Number, Statement};
 pub use brackets::Bracket;
-pub(crate) use check::{Meaning, Typing, check_tree, expression, meaning, tells};
+pub(crate) use check::{Meaning, Typing, check_tree, confined, expression, meaning, tells};
 pub use check::{carried, check, index_tensors, tensors};
 pub use declarations::{Declarations, Language};
 pub(crate) use error::{Error, SyntaxMistake};

@@ -18,7 +18,7 @@ use lacunar_notation::{AssignOp, BinaryFn, Gather, Monoid, Operator};
 use super::ast::{Ast, BinaryOp, Callee, Declared, Expr, ExprKind, MAX_HEIGHT, Name, Number, Statement};
 use super::brackets::Brackets;
 use super::error::{AccessMistake, Error, OperatorMistake, StatementMistake, SyntaxMistake};
-use super::lexer::{Token, TokenKind, lex};
+use super::lexer::{Token, TokenKind, lex, words};
 use crate::concrete;
 
 /// No more mistakes than this are reported.
@@ -461,6 +461,11 @@ impl<'a> Parser<'a> {
         node(ExprKind::List { values, index }, span, height)
     }
 
+    /// A new variable for an index that is none; the tensor that ties it to others, and the variables of that.
+    pub fn tie(&mut self, index: &Expr) -> Result<(String, String, Vec<String>), Error> {
+        self.brackets.tie(index, &words(self.source, &self.tokens))
+    }
+
     /// True if what stands in the brackets that come next is compared.
     pub fn at_bracket(&self) -> bool {
         let inside = self.kinds_ahead().take_while(|kind| *kind != TokenKind::Sign("]"));
@@ -473,9 +478,7 @@ impl<'a> Parser<'a> {
         self.open();
         let compared = self.expression()?;
         let span = start.to(self.close("]", "`]`")?);
-        let words = self.tokens.iter().filter(|token| token.kind == TokenKind::Word);
-        let words: Vec<&str> = words.map(|token| &self.source[token.span.range()]).collect();
-        let (name, vars) = self.brackets.access(self.source, compared, span, &words)?;
+        let (name, vars) = self.brackets.access(self.source, compared, span, &words(self.source, &self.tokens))?;
         let args = vars.into_iter().map(|var| Expr { kind: ExprKind::Name(var), span, height: 1 }).collect();
         node(ExprKind::Apply { name: Name { text: name, span }, args, callee: Callee::Tensor }, span, 1)
     }

@@ -92,6 +92,28 @@ impl StructureSpec {
         }
     }
 
+    /// Its text, with numbers in the places of the names that need one, in their order.
+    ///
+    /// ```
+    /// let (_, spec) = lacunar_front::structure::parse("A(i,j): i - j <= w").unwrap();
+    /// assert_eq!(spec.with_numbers(&[3]), "(i,j): i - j <= 3");
+    /// ```
+    pub fn with_numbers(&self, numbers: &[i64]) -> String {
+        let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (mut text, mut rest) = (String::new(), self.text.as_str());
+        while let Some(begin) = rest.find(is_in_name) {
+            text.push_str(&rest[..begin]);
+            let end = rest[begin..].find(|c| !is_in_name(c)).map_or(rest.len(), |length| begin + length);
+            let word = &rest[begin..end];
+            match self.parameters().iter().zip(numbers).find(|(name, _)| *name == word) {
+                Some((_, number)) => text.push_str(&number.to_string()),
+                None => text.push_str(word),
+            }
+            rest = &rest[end..];
+        }
+        text + rest
+    }
+
     /// The structure of a tensor of an order.
     ///
     /// # Errors

@@ -25,9 +25,10 @@ use crate::indicator::Indicator;
 use crate::monoid::Monoid;
 use crate::operator::Operator;
 use crate::ops::{BinaryFn, Function, UnaryFn};
-use crate::provenance::Provenance;
+use crate::provenance::{Provenance, Relation};
 use crate::schedule::Assembly;
 use crate::stored::ViewStep;
+use crate::structure::Structure;
 pub use provenance::{Node, ProvenanceGraph, Step};
 
 /// Names for printing: the tensors and variables of a program or a kernel.
@@ -122,7 +123,38 @@ impl Kernel {
             None => made_of(tensor).map(|source| format!("of {}", self.tensors[source].name)),
         };
         let _ = write_tensors(&mut text, written, role, behind);
+        for var in self.untold() {
+            if let IndexVar { name, size: Some(size), .. } = &self.vars[var] {
+                let _ = writeln!(text, "{name}: index {size}");
+            }
+        }
         text
+    }
+
+    /// The variables of loops whose sizes no tensor tells.
+    fn untold(&self) -> Vec<VarId> {
+        let first = |mut var: VarId| {
+            while let Some(Relation::Rename { parent, .. }) = self.provenance.origin(var) {
+                var = *parent;
+            }
+            var
+        };
+        let mut told = Vec::new();
+        self.stmt.visit_assigns(&mut |assign| {
+            for access in assign.rhs.accesses().into_iter().chain([&assign.lhs]) {
+                if matches!(self.tensors[access.tensor].role, Role::Input | Role::Result | Role::Indicator) {
+                    told.extend(access.vars.iter().map(|var| first(*var)));
+                }
+            }
+        });
+        let mut untold: Vec<VarId> = Vec::new();
+        self.stmt.visit_loops(&mut |leaf| {
+            let all = self.provenance.originals(leaf).into_iter().map(first);
+            untold.extend(all.filter(|var| self.provenance.origin(*var).is_none() && !told.contains(var)));
+        });
+        untold.sort_unstable();
+        untold.dedup();
+        untold
     }
 
     /// The statement on one line: `forall(i, forall(j, y(i) += A(i,j) * x(j)))`. With it, in `suchthat`, the relations of its
@@ -189,7 +221,8 @@ fn write_tensors<'t>(
 ) -> fmt::Result {
     for (id, tensor) in tensors {
         let role = role_text(tensor.role);
-        write!(f, "{}: {} {} {role}", tensor.name, tensor.dtype, tensor.format)?;
+        let unique = if reads_unique(tensor) { "unique " } else { "" };
+        write!(f, "{}: {} {} {unique}{role}", tensor.name, tensor.dtype, tensor.format)?;
         if tensor.order() > 0 && tensor.dims.iter().all(Option::is_some) {
             let dims: Vec<String> = tensor.dims.iter().flatten().map(u64::to_string).collect();
             write!(f, " {}", dims.join("x"))?;
@@ -197,12 +230,21 @@ fn write_tensors<'t>(
         if let Some(fill) = tensor.fill.filter(|fill| !fill.is_zero()) {
             write!(f, " fill {fill}")?;
         }
-        if let Some(behind) = behind(id) {
-            write!(f, " {behind}")?;
+        let said = tensor.structure.as_deref().and_then(Structure::said);
+        match (behind(id), said) {
+            (Some(behind), _) => write!(f, " {behind}")?,
+            (None, Some(said)) => write!(f, " structure {said}")?,
+            (None, None) => {}
         }
         writeln!(f)?;
     }
     Ok(())
+}
+
+/// True if loops read an element of a tensor for all that follow from it.
+fn reads_unique(tensor: &Tensor) -> bool {
+    let has_followers = |structure: &Structure| !structure.is_without_redundancy();
+    tensor.is_unique && tensor.structure.as_deref().is_some_and(has_followers)
 }
 
 /// The term of a reduction as it is written: the variable that is reduced over tells the index that stands beside a value.

@@ -66,6 +66,17 @@ impl Action {
         found
     }
 
+    /// The pairs of tensors that actions exchange, or make the same.
+    pub fn pairs(actions: &[Action]) -> Vec<[TensorId; 2]> {
+        let of = |action: &Action| match action {
+            Action::Swap(a, b) | Action::Snapshot(a, b) => vec![[*a, *b]],
+            Action::For { body, .. } | Action::While(_, body) => Action::pairs(body),
+            Action::If(_, then, otherwise) => [Action::pairs(then), Action::pairs(otherwise)].concat(),
+            _ => Vec::new(),
+        };
+        actions.iter().flat_map(of).collect()
+    }
+
     /// The statements whose target another action gives a value before them in the text, be it in a branch that is not taken.
     /// `made` are the tensors that actions before these give one, and then those of these, too.
     pub fn continued(

@@ -10,6 +10,7 @@
 use lacunar_front::Declarations;
 use lacunar_notation::{TensorId, VarId};
 
+use super::actions::Action;
 use super::{Reading, collect};
 use crate::sums::{Index, variables};
 
@@ -59,8 +60,12 @@ pub fn sizes(
         }
         known.push(own);
     }
+    let pairs = Action::pairs(&reading.body);
     loop {
         agree(reading, &accesses, &mut known, &mut sizes)?;
+        if share(&pairs, &mut known) {
+            continue;
+        }
         if !relate(reading, &accesses, &mut known, &mut sizes) {
             break;
         }
@@ -99,6 +104,19 @@ fn agree(
         }
     }
     Ok(())
+}
+
+/// Tensors that are exchanged, or snapshots of others, have the sizes of these; true if one has got any.
+fn share(pairs: &[[TensorId; 2]], known: &mut [Vec<Option<u64>>]) -> bool {
+    let mut changes = false;
+    for [a, b] in pairs.iter().flat_map(|&[a, b]| [[a, b], [b, a]]) {
+        for dimension in 0..known[a.index()].len() {
+            let other = known[b.index()].get(dimension).copied().flatten();
+            changes |= known[a.index()][dimension].is_none() && other.is_some();
+            known[a.index()][dimension] = known[a.index()][dimension].or(other);
+        }
+    }
+    changes
 }
 
 /// Finds one size by an index that is no variable; false if there is none to find.

@@ -32,6 +32,7 @@ use super::values::{
     monoid_of, set_given,
 };
 use super::{Addition, Sink};
+use crate::iterate::iterators::level_var;
 use crate::iterate::position_space::original_loops;
 use crate::iterate::races::filled_inside;
 use crate::iterate::reading::is_read_in_order;
@@ -405,8 +406,8 @@ impl Sink for Workspace {
                 let array = values(cx, key.tensor, scope)?;
                 let (n, one) = (cx.b.var(count), cx.b.int(1));
                 let next = cx.b.add(n, one);
-                for (&list, &var) in keys.iter().zip(&key.vars) {
-                    let coordinate = coordinate(cx, var, scope)?;
+                for (level, &list) in keys.iter().enumerate() {
+                    let coordinate = coordinate(cx, level_var(cx.kernel, key, level), scope)?;
                     cx.b.grow(list, next, one, false);
                     cx.b.store(list, n, coordinate);
                 }

@@ -275,30 +275,7 @@ impl Expansion<'_> {
     /// An expression with each of its terms multiplied by an indicator. If values are combined otherwise than by sums, the whole
     /// expression is the identity of the monoid where the indicator does not hold.
     fn confined(&mut self, expr: Expr, indicator: &Expr, op: AssignOp) -> Expr {
-        let span = expr.span;
-        if let AssignOp::Reduce(monoid) = op
-            && monoid != Monoid::SUM
-        {
-            let otherwise = Expr { kind: ExprKind::Identity(monoid), span, height: 1 };
-            let name = Name { text: Function::Select.name().to_string(), span };
-            let args = vec![indicator.clone(), expr, otherwise];
-            return self.node(ExprKind::Apply { name, args, callee: Callee::Named }, span);
-        }
-        let kind = match expr.kind {
-            // It stays outermost.
-            ExprKind::Apply { name, args, callee: Callee::Named } if is_prune(&name.text) => {
-                let args = args.into_iter().map(|arg| self.confined(arg, indicator, op)).collect();
-                ExprKind::Apply { name, args, callee: Callee::Named }
-            }
-            ExprKind::Neg(a) => ExprKind::Neg(Box::new(self.confined(*a, indicator, op))),
-            // A number beside a value has the value's type, which it would lose beside an indicator.
-            ExprKind::Binary(sign @ (BinaryOp::Add | BinaryOp::Sub), a, b) if !is_number(&a) && !is_number(&b) => {
-                let (a, b) = (self.confined(*a, indicator, op), self.confined(*b, indicator, op));
-                ExprKind::Binary(sign, Box::new(a), Box::new(b))
-            }
-            kind => ExprKind::Binary(BinaryOp::Mul, Box::new(indicator.clone()), Box::new(Expr { kind, ..expr })),
-        };
-        self.node(kind, span)
+        confined(expr, indicator, op, &mut |kind, span| self.node(kind, span))
     }
 
     /// An expression whose accesses have variables as indices.
@@ -520,6 +497,39 @@ impl Expansion<'_> {
         }
         Expr { kind, span, height: highest + 1 }
     }
+}
+
+/// An expression that is assigned where an indicator holds, of nodes that are made so.
+pub(crate) fn confined(
+    expr: Expr,
+    indicator: &Expr,
+    op: AssignOp,
+    node: &mut dyn FnMut(ExprKind, Span) -> Expr,
+) -> Expr {
+    let span = expr.span;
+    if let AssignOp::Reduce(monoid) = op
+        && monoid != Monoid::SUM
+    {
+        let otherwise = Expr { kind: ExprKind::Identity(monoid), span, height: 1 };
+        let name = Name { text: Function::Select.name().to_string(), span };
+        let args = vec![indicator.clone(), expr, otherwise];
+        return node(ExprKind::Apply { name, args, callee: Callee::Named }, span);
+    }
+    let kind = match expr.kind {
+        // It stays outermost.
+        ExprKind::Apply { name, args, callee: Callee::Named } if is_prune(&name.text) => {
+            let args = args.into_iter().map(|arg| confined(arg, indicator, op, node)).collect();
+            ExprKind::Apply { name, args, callee: Callee::Named }
+        }
+        ExprKind::Neg(a) => ExprKind::Neg(Box::new(confined(*a, indicator, op, node))),
+        // A number beside a value has the value's type, which it would lose beside an indicator.
+        ExprKind::Binary(sign @ (BinaryOp::Add | BinaryOp::Sub), a, b) if !is_number(&a) && !is_number(&b) => {
+            let (a, b) = (confined(*a, indicator, op, node), confined(*b, indicator, op, node));
+            ExprKind::Binary(sign, Box::new(a), Box::new(b))
+        }
+        kind => ExprKind::Binary(BinaryOp::Mul, Box::new(indicator.clone()), Box::new(Expr { kind, ..expr })),
+    };
+    node(kind, span)
 }
 
 /// True for the name of the function that says what a result stores.

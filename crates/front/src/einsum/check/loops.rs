@@ -19,6 +19,10 @@ pub(super) fn resolve(program: &mut Program, ast: &Ast, errors: &mut Vec<Error>)
     for line in ast.lines.iter().filter(|line| matches!(line.role, LineRole::Workspace(_)) && !made(&line.name)) {
         errors.push(Mistake::NoWorkspace { span: line.span, name: line.name.clone() }.into());
     }
+    let is_tensor = |name: &str| program.tensors.iter().any(|(_, tensor)| tensor.name == name);
+    for line in ast.lines.iter().filter(|line| line.is_outside() && made(&line.name) && !is_tensor(&line.name)) {
+        errors.push(Mistake::Filled { span: line.span, name: line.name.clone() }.into());
+    }
     for (number, statement) in ast.statements.iter().enumerate() {
         let Some(nest) = &statement.nest else { continue };
         let clash = program.tensors.iter().map(|(_, tensor)| tensor).find(|tensor| nest.fills(&tensor.name));

@@ -34,7 +34,7 @@ use super::error::Error;
 use super::parser::{parse, parse_with};
 use crate::concrete::Line;
 use indices::Expanded;
-pub(crate) use indices::{Relation, tells};
+pub(crate) use indices::{Relation, confined, tells};
 pub(crate) use loops::Typing;
 use names::Names;
 pub(crate) use names::{Meaning, meaning};

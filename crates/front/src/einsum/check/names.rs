@@ -170,7 +170,8 @@ impl Names {
         let order: IndexSet<&str> = names.collect();
         let before: Vec<String> = self.tensors.keys().cloned().collect();
         self.tensors.sort_by_key(|name, _| order.get_index_of(name.as_str()).unwrap_or(order.len()));
-        for (tensor, ..) in &mut self.accesses {
+        let pairs = self.swaps.iter_mut().chain(&mut self.snapshots).flat_map(|(a, b, _)| [a, b]);
+        for tensor in self.accesses.iter_mut().map(|(tensor, ..)| tensor).chain(pairs) {
             *tensor = self.tensors.get_index_of(&before[*tensor]).unwrap_or_default();
         }
     }

@@ -61,8 +61,9 @@ fn resolved(tensor: &Tensor, spec: &StructureSpec, declarations: &Declarations) 
             None => return Err(StructureMistake::Parameter { span, tensor: name, name: parameter.clone() }),
         }
     }
+    let said = spec.with_numbers(&numbers);
     let structure = structure.with_parameters(&numbers).ok_or(StructureMistake::TooHard { span })?;
-    fitting(tensor, structure)
+    fitting(tensor, structure.declared(&said))
 }
 
 /// A structure, if it fits the elements and the sizes of a tensor.
