@@ -101,13 +101,27 @@ impl Bitmap {
         self.count
     }
 
-    /// Takes a value for a coordinate.
-    pub(super) fn add(&self, cx: &mut Lowerer<'_>, values: ArrayId, at: ExprId, (monoid, value): (Monoid, ExprId)) {
+    /// Takes a value for a coordinate, which is stored there if there is no monoid.
+    pub(super) fn add(
+        &self,
+        cx: &mut Lowerer<'_>,
+        values: ArrayId,
+        at: ExprId,
+        (monoid, value): (Option<Monoid>, ExprId),
+    ) {
+        self.note(cx, at);
+        match monoid {
+            Some(monoid) => combine_at(&mut cx.b, values, at, monoid, value),
+            None => cx.b.store(values, at, value),
+        }
+    }
+
+    /// Notes that a coordinate is given a value.
+    fn note(&self, cx: &mut Lowerer<'_>, at: ExprId) {
         if self.is_tested {
             let (marked, no) = (cx.b.load("marked", self.marks, at), cx.b.bool(false));
             let is_first = cx.b.compare(CompareOp::Eq, marked, no);
-            cx.when(is_first, |cx| self.mark(cx, at));
-            return combine_at(&mut cx.b, values, at, monoid, value);
+            return cx.when(is_first, |cx| self.mark(cx, at));
         }
         if self.filling == Filling::Listed {
             let marked = cx.b.load("marked", self.marks, at);
@@ -119,7 +133,6 @@ impl Bitmap {
             cx.b.assign(self.count, next);
         }
         self.mark(cx, at);
-        combine_at(&mut cx.b, values, at, monoid, value);
     }
 
     /// Sets the marks of a coordinate.
