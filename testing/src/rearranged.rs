@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Loops that stand directly inside of each other can change places: what they carry out is assigned once, or combined. Parts of
-//! variables keep their order, which storage may ask for. Now and then they read a snapshot of an operand, or are carried out twice.
+//! variables keep their order, which storage may ask for. Now and then they are carried out twice.
 
 use fastrand::Rng;
 use lacunar_base::random::Draw;
@@ -22,8 +22,9 @@ const ROUNDS: usize = 3;
 /// The types of workspaces that follow from what fills them.
 const PLAIN: [&str; 2] = ["f64", "i64"];
 
-/// The text of loops that mean the same as some that were printed.
-pub fn rearranged(rng: &mut Rng, text: &str) -> String {
+/// The text of loops that mean the same as some that were printed; false if an element of a tensor may be absent in one and stored in the
+/// other, so that what is not 0 times a 0 may differ.
+pub fn rearranged(rng: &mut Rng, text: &str) -> (String, bool) {
     let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
     for line in lines.iter_mut().filter(|line| is_loop(line)) {
         line.truncate(line.find(" (").unwrap_or(line.len()));
@@ -34,46 +35,21 @@ pub fn rearranged(rng: &mut Rng, text: &str) -> String {
         }
     }
     transpose(rng, &mut lines);
+    let keeps_formats = rng.bool();
     let own = lines.into_iter().filter_map(|line| match line.split_once(": ") {
-        Some((name, rest)) if !line.starts_with("op ") => stored(rng, name, rest),
+        Some((name, rest)) if !line.starts_with("op ") => stored(rng, name, rest, keeps_formats),
         _ => Some(line),
     });
     let mut lines: Vec<String> = own.collect();
-    if rng.percent(25) {
-        read_from_snapshot(rng, &mut lines);
-    }
     if rng.percent(25) && !text.contains(" of ") && !text.contains("updated result") {
         repeat(&mut lines);
     }
-    lines.join("\n")
-}
-
-/// Lets the loops read a snapshot of an operand.
-fn read_from_snapshot(rng: &mut Rng, lines: &mut Vec<String>) {
-    let is_said = |line: &&String| line.contains(" input ") && !line.contains(" of ") && !line.contains(" structure ");
-    let of_line = |line: &String| line.split_once(": ").map(|(name, _)| name.to_string());
-    let is_source = |name: &String| lines.iter().any(|line| line.ends_with(&format!(" of {name}")));
-    let names: Vec<String> = lines.iter().filter(is_said).filter_map(of_line).filter(|name| !is_source(name)).collect();
-    let Some(name) = names.get(rng.usize(..names.len().max(1))) else { return };
-    let access = format!("{name}(");
-    let then = format!("{name}_then");
-    for line in lines.iter_mut().filter(|line| !line.contains(": ")) {
-        let parts: Vec<&str> = line.split(&access).collect();
-        let mut made = parts[0].to_string();
-        for part in &parts[1..] {
-            let is_word = made.ends_with(|c: char| c.is_alphanumeric() || c == '_');
-            made = made + if is_word { name } else { &then } + "(" + part;
-        }
-        *line = made;
-    }
-    let operators = lines.iter().take_while(|line| line.starts_with("op ")).count();
-    lines.insert(operators, format!("snapshot {then}, {name}"));
+    (lines.join("\n"), keeps_formats)
 }
 
 /// Carries out the loops twice.
 fn repeat(lines: &mut Vec<String>) {
-    let is_head = |line: &&String| line.starts_with("op ") || line.starts_with("snapshot ");
-    let begin = lines.iter().take_while(is_head).count();
+    let begin = lines.iter().take_while(|line| line.starts_with("op ")).count();
     let end = lines.iter().position(|line| line.contains(": ")).unwrap_or(lines.len());
     lines.insert(end.max(begin), "}".to_string());
     lines.insert(begin, "for round in 0 .. 2 {".to_string());
@@ -134,30 +110,33 @@ fn turned(line: &str, name: &str) -> String {
     made + rest
 }
 
+fn is_sizes(word: &str) -> bool {
+    word.split('x').all(|size| size.parse::<u64>().is_ok())
+}
+
 /// The rest of a line for a tensor with its sizes in the opposite order.
 fn sizes_turned(rest: &str) -> String {
-    let is_sizes = |word: &str| word.split('x').all(|size| size.parse::<u64>().is_ok());
     let turned = |word: &str| word.split('x').rev().collect::<Vec<_>>().join("x");
     let words = rest.split(' ').map(|word| if is_sizes(word) { turned(word) } else { word.to_string() });
     words.collect::<Vec<_>>().join(" ")
 }
 
 /// The line of a tensor, which may be stored in any format, or as a workspace of any kind.
-fn stored(rng: &mut Rng, name: &str, rest: &str) -> Option<String> {
+fn stored(rng: &mut Rng, name: &str, rest: &str, keeps_formats: bool) -> Option<String> {
     let same = Some(format!("{name}: {rest}"));
     let words: Vec<&str> = rest.split(' ').collect();
     let Some(role) = words.iter().position(|word| ["input", "result", "workspace"].contains(word)) else { return same };
     if words[role] == "workspace" {
         return same.filter(|_| !PLAIN.contains(&words[0]) || rng.bool());
     }
-    let order = words.get(role + 1).map_or(0, |sizes| sizes.split('x').count());
+    let order = words.get(role + 1).filter(|word| is_sizes(word)).map_or(0, |sizes| sizes.split('x').count());
     // Padding cannot be told from entries without values.
     let is_other = role != 2
         || words[0] == "pattern"
         || rest.contains(" of ")
         || rest.contains(" structure ")
         || rest.contains("packed");
-    if is_other || order == 0 || rng.bool() {
+    if is_other || order == 0 || keeps_formats || rng.bool() {
         return same;
     }
     let format = layouts::format(rng, order, true, 20);
