@@ -147,9 +147,10 @@ impl Suite {
     /// visit that leave out most of it otherwise.
     fn scheduled(&self, instance: &Instance) -> Option<Result<Instance, String>> {
         let seed = data::seed(&["schedule", &instance.id]);
-        let sizes = instance.program.vars.iter().filter_map(|(_, var)| var.size);
-        let is_enormous = sizes.fold(1, u64::saturating_mul) > MOST_SCHEDULED;
-        if is_enormous || instance.setup != Setup::default() || !seed.is_multiple_of(SCHEDULED_ONE_IN) {
+        if space(instance) > MOST_SCHEDULED
+            || instance.setup != Setup::default()
+            || !seed.is_multiple_of(SCHEDULED_ONE_IN)
+        {
             return None;
         }
         let mut instance = instance.clone();
@@ -326,6 +327,11 @@ pub fn random_trials(first: u64, count: u64, suite: &Arc<Suite>) -> Vec<Trial> {
         })
     };
     (first..end).step_by(RANDOM_TOGETHER as usize).map(trial).collect()
+}
+
+/// The number of elements of the space of a program's variables, as far as their sizes are known.
+pub fn space(instance: &Instance) -> u64 {
+    instance.program.vars.iter().filter_map(|(_, var)| var.size).fold(1, u64::saturating_mul)
 }
 
 /// Runs the random program of a seed, and shrinks it where it fails.

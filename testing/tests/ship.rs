@@ -57,7 +57,8 @@ fn main() -> ExitCode {
         if let Err(error) = passed.keep() {
             println!("what passed cannot be kept: {error}");
         }
-        if refused > linked {
+        // About half are, of all instances.
+        if refused > 2 * linked {
             return ExitCode::FAILURE;
         }
     }

@@ -259,18 +259,12 @@ impl Scope {
 
     /// The values that a variable takes, if that was found.
     pub fn range(&self, var: VarId) -> Option<Interval> {
-        self.find(|fact| match fact {
-            Fact::Range(own, interval) if *own == var => Some(*interval),
-            _ => None,
-        })
+        self.find(|fact| if let Fact::Range(own, interval) = fact { (*own == var).then_some(*interval) } else { None })
     }
 
     /// The number of values of an inner variable of a pair by which the outer one advances, if that is fixed.
     pub fn width(&self, inner: VarId) -> Option<ExprId> {
-        self.find(|fact| match fact {
-            Fact::Width(own, width) if *own == inner => Some(*width),
-            _ => None,
-        })
+        self.find(|fact| if let Fact::Width(own, width) = fact { (*own == inner).then_some(*width) } else { None })
     }
 
     /// The size of the strips of a variable, if that is fixed.
@@ -480,14 +474,6 @@ impl Scope {
     pub fn block_given(&self) -> Option<MutableVar> {
         self.find(|fact| match fact {
             Fact::BlockGiven(given) => Some(*given),
-            _ => None,
-        })
-    }
-
-    /// How the coordinates of a workspace are read off, if a loop takes them there.
-    pub fn walk(&self, tensor: TensorId) -> Option<Walk> {
-        self.find(|fact| match fact {
-            Fact::Walk(walk) if walk.tensor() == tensor => Some(*walk),
             _ => None,
         })
     }

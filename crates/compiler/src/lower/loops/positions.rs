@@ -18,12 +18,13 @@ use crate::iterate::lattice::Point;
 use crate::levels::{At, Only, Position};
 use crate::lower::compute::read;
 use crate::lower::scope::{Fact, Interval, Scope};
+use crate::lower::sinks::bitmap::Walk;
 use crate::lower::storage::level;
 use crate::lower::{Lowerer, caches, iter};
 
 /// The loop over the positions of iterator `k`.
 pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), Diagnostic> {
-    if let Some(walk) = l.scope.walk(l.lattice.iterators[k].access.tensor) {
+    if let Some(walk) = Walk::of(l.lattice.iterators[k].access.tensor, l.scope) {
         let scope = l.entered(cx, &mut |cx| walk.most(cx));
         let l = &l.within(&scope);
         // Values lie at their coordinates, which are the positions.

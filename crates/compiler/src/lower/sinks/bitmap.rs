@@ -298,9 +298,12 @@ pub(in crate::lower) struct Walk {
 }
 
 impl Walk {
-    /// The workspace.
-    pub fn tensor(&self) -> TensorId {
-        self.tensor
+    /// That of a workspace, if a loop takes its coordinates where a scope is.
+    pub fn of(tensor: TensorId, scope: &Scope) -> Option<Walk> {
+        scope.facts().find_map(|fact| match fact {
+            Fact::Walk(walk) if walk.tensor == tensor => Some(*walk),
+            _ => None,
+        })
     }
 
     /// How many coordinates there are at most.
