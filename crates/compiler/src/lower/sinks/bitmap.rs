@@ -102,17 +102,11 @@ impl Bitmap {
     }
 
     /// Takes a value for a coordinate, which is stored there if there is no monoid.
-    pub(super) fn add(
-        &self,
-        cx: &mut Lowerer<'_>,
-        values: ArrayId,
-        at: ExprId,
-        (monoid, value): (Option<Monoid>, ExprId),
-    ) {
+    pub(super) fn add(&self, cx: &mut Lowerer<'_>, (values, at): (ArrayId, ExprId), by: (Option<Monoid>, ExprId)) {
         self.note(cx, at);
-        match monoid {
-            Some(monoid) => combine_at(&mut cx.b, values, at, monoid, value),
-            None => cx.b.store(values, at, value),
+        match by {
+            (Some(monoid), value) => combine_at(&mut cx.b, values, at, monoid, value),
+            (None, value) => cx.b.store(values, at, value),
         }
     }
 
@@ -279,8 +273,7 @@ fn is_walked(cx: &Lowerer<'_>, consumer: &Stmt, tensor: TensorId, scope: &Scope)
     };
     let mut is_here = true;
     body.visit_assigns(&mut |assign| {
-        let accesses = assign.rhs.accesses();
-        is_here &= accesses.iter().all(|access| access.tensor != tensor || access.vars == [*var]);
+        is_here &= assign.rhs.accesses().iter().all(|access| access.tensor != tensor || access.vars == [*var]);
     });
     is_plain
         && is_here

@@ -395,7 +395,7 @@ impl Sink for Workspace {
             Workspace::Bitmap(ref bitmap) => {
                 let at = value_position(cx, key, scope)?;
                 let array = values(cx, key.tensor, scope)?;
-                bitmap.add(cx, array, at, ((!is_stored).then_some(monoid), value));
+                bitmap.add(cx, (array, at), ((!is_stored).then_some(monoid), value));
             }
             Workspace::Stamped(stamped) => {
                 let at = value_position(cx, key, scope)?;
