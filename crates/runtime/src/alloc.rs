@@ -34,7 +34,7 @@ struct Header {
     capacity: usize,
     /// How many of them were used, as far as is known: pages behind them may never have been touched.
     used: usize,
-    /// How many were used before the block was kept and given out again.
+    /// The bytes that were used before the block was kept and given out again.
     touched: usize,
     /// First byte of the allocation or mapping.
     base: *mut u8,

@@ -250,7 +250,7 @@ struct Found {
     loops: String,
     /// Notes on streaming stores and prefetches.
     notes: Vec<String>,
-    /// How many loops took the coordinates of a workspace where they are read off.
+    /// The number of loops that take the coordinates of a workspace directly from its marks.
     walked: usize,
 }
 

@@ -45,7 +45,7 @@ pub(super) fn arrange(kernel: &mut Kernel) {
 /// The lists that have been met.
 #[derive(Default)]
 struct Lists {
-    /// Those whose order is settled.
+    /// The lists with a settled order.
     settled: Vec<TensorId>,
     /// Lists, each with another that holds the same in another order.
     copies: Vec<(TensorId, TensorId)>,

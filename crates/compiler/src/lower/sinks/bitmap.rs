@@ -60,7 +60,7 @@ const FEW: i64 = 24;
 const SPARSE: i64 = 1;
 /// The coordinates for each addition between the least and the greatest of which all marks are read.
 const DENSE: i64 = 8;
-/// So many additions to a coordinate on average, and more, are foreseen to be no first ones.
+/// The least average of additions to a coordinate at which the branch predictor learns that an addition is not the first one.
 const REPEATED: i64 = 5;
 
 /// The arrays and variables of a bitmap workspace.
@@ -299,7 +299,7 @@ impl Walk {
         })
     }
 
-    /// How many coordinates there are at most.
+    /// An upper bound of the number of coordinates.
     pub fn most(&self, cx: &mut Lowerer<'_>) -> ExprId {
         if self.bitmap.filling == Filling::Listed {
             return cx.b.var(self.bitmap.count);
@@ -311,7 +311,7 @@ impl Walk {
     /// The loop over the coordinates.
     ///
     /// # Errors
-    /// Those of the body.
+    /// The body's errors.
     pub fn each(&self, cx: &mut Lowerer<'_>, scope: &Scope, body: Body<'_>) -> Result<(), Diagnostic> {
         cx.found.walked += 1;
         let values = code(cx, self.tensor, scope).values;
@@ -340,7 +340,7 @@ impl Walk {
     }
 }
 
-/// What is done at a coordinate.
+/// The body of a loop over coordinates.
 pub(in crate::lower) type Body<'a> = &'a mut dyn FnMut(&mut Lowerer<'_>, ExprId) -> Result<(), Diagnostic>;
 
 /// The conditions that additions are put on a list that is sorted, and that all marks between are read.
