@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Loops that stand directly inside of each other can change places: what they carry out is assigned once, or combined. Parts of
-//! variables keep their order, which storage may ask for. Now and then they are carried out twice.
+//! variables keep their order, which storage may ask for. Now and then they read a snapshot of an operand, or are carried out twice.
 
 use fastrand::Rng;
 use lacunar_base::random::Draw;
@@ -41,15 +41,41 @@ pub fn rearranged(rng: &mut Rng, text: &str) -> (String, bool) {
         _ => Some(line),
     });
     let mut lines: Vec<String> = own.collect();
+    if rng.percent(25) {
+        read_from_snapshot(rng, &mut lines);
+    }
     if rng.percent(25) && !text.contains(" of ") && !text.contains("updated result") {
         repeat(&mut lines);
     }
     (lines.join("\n"), keeps_formats)
 }
 
+/// Lets the loops read a snapshot of an operand.
+fn read_from_snapshot(rng: &mut Rng, lines: &mut Vec<String>) {
+    let is_said = |line: &&String| line.contains(" input ") && !line.contains(" of ") && !line.contains(" structure ");
+    let of_line = |line: &String| line.split_once(": ").map(|(name, _)| name.to_string());
+    let is_source = |name: &String| lines.iter().any(|line| line.ends_with(&format!(" of {name}")));
+    let names: Vec<String> = lines.iter().filter(is_said).filter_map(of_line).filter(|name| !is_source(name)).collect();
+    let Some(name) = names.get(rng.usize(..names.len().max(1))) else { return };
+    let access = format!("{name}(");
+    let then = format!("{name}_then");
+    for line in lines.iter_mut().filter(|line| !line.contains(": ")) {
+        let parts: Vec<&str> = line.split(&access).collect();
+        let mut made = parts[0].to_string();
+        for part in &parts[1..] {
+            let is_word = made.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            made = made + if is_word { name } else { &then } + "(" + part;
+        }
+        *line = made;
+    }
+    let operators = lines.iter().take_while(|line| line.starts_with("op ")).count();
+    lines.insert(operators, format!("snapshot {then}, {name}"));
+}
+
 /// Carries out the loops twice.
 fn repeat(lines: &mut Vec<String>) {
-    let begin = lines.iter().take_while(|line| line.starts_with("op ")).count();
+    let is_head = |line: &&String| line.starts_with("op ") || line.starts_with("snapshot ");
+    let begin = lines.iter().take_while(is_head).count();
     let end = lines.iter().position(|line| line.contains(": ")).unwrap_or(lines.len());
     lines.insert(end.max(begin), "}".to_string());
     lines.insert(begin, "for round in 0 .. 2 {".to_string());

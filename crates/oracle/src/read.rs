@@ -96,6 +96,7 @@ pub fn read(source: &str, declarations: &Declarations) -> Result<Reading, String
         operands: Vec::new(),
         types: Vec::new(),
         exchanges: Vec::new(),
+        told: declarations.dtypes.iter().map(|(name, dtype)| (name.clone(), *dtype)).collect(),
         made: 0,
     };
     for statement in &ast.statements {
@@ -120,6 +121,8 @@ struct Reader<'a> {
     reading: Reading,
     /// The pairs of tensors that are swapped, or of which one becomes a snapshot of the other.
     exchanges: Vec<[String; 2]>,
+    /// The types that are declared, also those of tensors that are swapped with a declared one, or become snapshots of it.
+    told: BTreeMap<String, DType>,
     /// The names that are indices in the statement, and no tensors.
     values: Vec<String>,
     /// The operators that the program declares.
@@ -234,7 +237,7 @@ impl Reader<'_> {
     fn tensor(&mut self, name: &str, order: usize) -> TensorId {
         let known = self.reading.tensors.iter().position(|tensor| tensor.name == name);
         TensorId::from_index(known.unwrap_or_else(|| {
-            let dtype = self.declarations.dtypes.get(name).copied().unwrap_or(DType::F64);
+            let dtype = self.told.get(name).copied().unwrap_or(DType::F64);
             self.types.push(Some(dtype));
             self.reading.tensors.push(Known { name: name.to_string(), order, dtype, fill: None, result: false });
             self.types.len() - 1
@@ -308,7 +311,7 @@ impl Reader<'_> {
             }
             ExprKind::Apply { name, args, .. } => {
                 let tensor = self.tensor(&name.text, args.len());
-                let is_open = !self.declarations.dtypes.contains_key(&name.text);
+                let is_open = !self.told.contains_key(&name.text);
                 if is_open && !self.reading.tensors[tensor.index()].result {
                     self.types[tensor.index()] = Some(DType::I64);
                 }

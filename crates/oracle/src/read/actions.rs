@@ -137,7 +137,7 @@ impl Reader<'_> {
             _ => {}
         });
         self.exchanges = swaps.iter().chain(&copies).cloned().collect();
-        let mut known = self.declarations.dtypes.clone();
+        let known = &mut self.told;
         for _ in 0..swaps.len() + copies.len() {
             for [a, b] in swaps.iter().chain(&copies) {
                 let both = known.get(a).or(known.get(b)).copied();
@@ -171,7 +171,7 @@ impl Reader<'_> {
         }
         for name in &reached[1..] {
             let other = self.tensor(name, self.reading.tensors[tensor.index()].order);
-            let is_told = self.declarations.dtypes.contains_key(name) || self.types[other.index()].is_none();
+            let is_told = self.told.contains_key(name) || self.types[other.index()].is_none();
             let is_assigned = self.ast.statements.iter().any(|statement| statement.name.text == *name);
             if !is_told && !is_assigned {
                 self.types[other.index()] = Some(dtype);
