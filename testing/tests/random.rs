@@ -18,7 +18,7 @@ use lacunar_testing::soak::{Soak, batch, case, soak};
 use lacunar_testing::suite::{Suite, arguments, batches, random_instances, random_trials};
 
 /// How many programs a run without arguments takes.
-const USUAL: u64 = 900;
+const USUAL: u64 = 700;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -100,7 +100,7 @@ fn reimport(tensor: &Tensor) -> Tensor {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(900))]
 
     #[test]
     fn packing_keeps_the_meaning((coo, format, other) in case()) {
