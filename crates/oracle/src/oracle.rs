@@ -28,7 +28,9 @@
 //! an earlier statement computed, which a copy leaves out. All values of a statement that reads moot ones are moot, too.
 
 mod actions;
+mod lookup;
 mod places;
+mod value;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,17 +40,18 @@ use lacunar_front::einsum::parse_with;
 use lacunar_front::stur::translate;
 use lacunar_front::{Declarations, Language};
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
-use rustc_hash::FxHashMap;
 
-use crate::absence::{Value, binary, cast, pruned, selected, unary};
+use crate::absence::{Value, binary, cast, selected, unary};
 use crate::compare::tolerance;
 use crate::entries::{Entries, coordinates};
 use crate::operators::Operation;
-use crate::patterns::{holding, is_pattern_of};
+use crate::patterns::is_pattern_of;
 use crate::read::{Action, Known, Reading, Sizes, Statement, collect, read};
 use crate::scalar::Scalar;
-use crate::sums::{Asked, Index, Node, Term, coordinate, gives_index, indices_of, variables, with_reductions};
+use crate::sums::{Index, Node, Term, gives_index, indices_of, variables, with_reductions};
 use actions::State;
+use lookup::Lookup;
+use value::{Run, finite};
 
 /// The largest iteration space that is evaluated, in nodes of the expression times points.
 pub const MAX_WORK: u64 = 50_000_000;
@@ -327,101 +330,6 @@ fn total_work(program: &Program, statement: &Statement, rhs: &Term) -> Option<u6
     points.checked_mul(work(program, rhs)?).filter(|&work| work <= MAX_WORK)
 }
 
-/// The entries of a tensor, under numbers: row-major ones, of the coordinates that occur where there would be too many.
-#[derive(Clone)]
-struct Lookup {
-    /// How the coordinates of each dimension are numbered.
-    numbers: Vec<Numbers>,
-    values: FxHashMap<u64, Scalar>,
-    /// Of entries that were computed: the largest magnitude that occurred on the way to them.
-    scales: FxHashMap<u64, f64>,
-}
-
-#[derive(Clone)]
-enum Numbers {
-    All(u64),
-    Some(FxHashMap<u64, u64>),
-}
-
-impl Numbers {
-    fn count(&self) -> u64 {
-        match self {
-            Numbers::All(size) => *size,
-            Numbers::Some(known) => known.len() as u64,
-        }
-    }
-
-    fn of(&self, coordinate: u64) -> Option<u64> {
-        match self {
-            Numbers::All(size) => (coordinate < *size).then_some(coordinate),
-            Numbers::Some(known) => known.get(&coordinate).copied(),
-        }
-    }
-}
-
-impl Lookup {
-    fn new(entries: &Entries) -> Result<Lookup, String> {
-        let numbered = |(dimension, &size): (usize, &u64)| {
-            if size < MANY {
-                return Numbers::All(size);
-            }
-            let known: BTreeSet<u64> = entries.values.keys().map(|at| at[dimension]).collect();
-            Numbers::Some(known.into_iter().zip(0..).collect())
-        };
-        let numbers: Vec<Numbers> = entries.dims.iter().enumerate().map(numbered).collect();
-        let volume = numbers.iter().try_fold(1u64, |product, numbers| product.checked_mul(numbers.count().max(1)));
-        volume.ok_or("a tensor is too large for a test")?;
-        let mut lookup = Lookup { numbers, values: FxHashMap::default(), scales: FxHashMap::default() };
-        for (at, &value) in &entries.values {
-            if let Some(number) = lookup.number(at.iter().copied()) {
-                lookup.values.insert(number, value);
-            }
-        }
-        Ok(lookup)
-    }
-
-    /// The same, with the magnitudes that entries were computed from.
-    fn with_scales(mut self, scales: &BTreeMap<Vec<u64>, f64>) -> Lookup {
-        let numbered = scales.iter().filter_map(|(at, &scale)| Some((self.number(at.iter().copied())?, scale)));
-        self.scales = numbered.collect();
-        self
-    }
-
-    fn number(&self, at: impl Iterator<Item = u64>) -> Option<u64> {
-        at.zip(&self.numbers).try_fold(0, |number, (c, numbers)| Some(number * numbers.count() + numbers.of(c)?))
-    }
-
-    /// The value of an entry, and the largest magnitude on the way to it.
-    fn get(&self, at: impl Iterator<Item = u64>) -> Option<(Scalar, f64)> {
-        let number = self.number(at)?;
-        Some((*self.values.get(&number)?, self.scales.get(&number).copied().unwrap_or(0.0)))
-    }
-}
-
-/// One statement under evaluation.
-struct Run<'a> {
-    program: &'a Program,
-    stored: &'a [Option<Lookup>],
-    /// The fill value of each tensor.
-    fills: &'a [Scalar],
-    /// The value of each variable.
-    at: Vec<u64>,
-    /// The largest finite magnitude since it was last reset.
-    peak: f64,
-    /// True if an infinity, a NaN or a divisor of zero occurred since it was last reset.
-    exceptional: bool,
-    /// True if a place was read, since it was last reset, that may be padding: an engine finds a stored fill value there, or nothing.
-    filled_up: bool,
-    /// True if a reduction whose identity is not 0 was over no values at all, since it was last reset.
-    emptied: bool,
-    /// True if values other than the least are as near to it as rounding errors are, since it was last reset.
-    tied: bool,
-    /// True if a reduction met absent values other than its identity.
-    loosened: bool,
-    /// True if something was at a coordinate that stands for others.
-    strayed: bool,
-}
-
 fn run(
     program: &Program,
     statement: &Statement,
@@ -575,169 +483,5 @@ fn children(term: &Term) -> Vec<&Term> {
         Node::Unary(_, a) | Node::Cast(a) | Node::Reduce { body: a, .. } => vec![a],
         Node::Binary(_, a, b) => vec![a, b],
         Node::Select(operands) => operands.iter().collect(),
-    }
-}
-
-fn finite(value: Option<Scalar>) -> f64 {
-    value.map(Scalar::magnitude).filter(|m| m.is_finite()).unwrap_or(0.0)
-}
-
-impl<'a> Run<'a> {
-    /// Nothing has occurred, and all variables are 0.
-    fn new(program: &'a Program, stored: &'a [Option<Lookup>], fills: &'a [Scalar]) -> Run<'a> {
-        Run {
-            program,
-            stored,
-            fills,
-            at: vec![0; program.sizes.len()],
-            peak: 0.0,
-            exceptional: false,
-            filled_up: false,
-            emptied: false,
-            tied: false,
-            loosened: false,
-            strayed: false,
-        }
-    }
-
-    /// The coordinate of this number among those of a variable that are looked at; true if it stands for others.
-    fn place(&self, var: VarId, number: u64) -> (u64, bool) {
-        match &self.program.places[var.index()] {
-            None => (number, false),
-            Some(places) => {
-                let place = places.all[number as usize];
-                (place, places.stranger == Some(place))
-            }
-        }
-    }
-
-    /// The value of a term at the current point.
-    fn value(&mut self, term: &Term) -> Value {
-        let value = match &term.node {
-            Node::Constant(value) => value.map_or(Value::Absent(Scalar::zero(term.dtype)), Value::Written),
-            Node::Element(tensor, indices) => self.element(*tensor, indices),
-            Node::Index(var) => Value::Stored(Scalar::Int(i128::from(self.at[var.index()]))),
-            Node::Related(function, sides) => self.related(*function, sides),
-            Node::Cast(a) => {
-                let value = self.value(a);
-                // Stored zeros are true.
-                self.exceptional |= term.dtype == DType::Pattern && value.scalar().is_zero();
-                cast(value, term.dtype)
-            }
-            Node::Unary(UnaryFn::Prune, a) => pruned(self.value(a)),
-            Node::Unary(function, a) => unary(self.value(a), |value| value.unary(*function, a.dtype)),
-            Node::Binary(function, a, b) => {
-                let mut of = |operand: &Term| {
-                    let value = self.value(operand);
-                    if is_pattern_of(*function, operand) { holding(value) } else { value }
-                };
-                let (left, right) = (of(a), of(b));
-                let divides = matches!(function, BinaryFn::Div | BinaryFn::Rem);
-                self.exceptional |= divides && right.scalar().is_zero();
-                binary(*function, left, right, a.dtype)
-            }
-            Node::Select(operands) => {
-                let [condition, a, b] = &**operands;
-                selected([self.value(condition), self.value(a), self.value(b)])
-            }
-            Node::Apply(operator, operands) => {
-                let values: Vec<Value> = operands.iter().map(|operand| self.value(operand)).collect();
-                let rests = if operator.has_regions { rests(self.program, operands, self.fills) } else { Vec::new() };
-                operator.value(&values, &rests)
-            }
-            Node::Operand(_) => Value::Written(Scalar::zero(term.dtype)),
-            Node::Reduce { operation, var, body, .. } => match gives_index(operation) {
-                Some(function) => self.index_of(function, *var, body),
-                None => self.reduce(operation, *var, body),
-            },
-        };
-        self.peak = self.peak.max(finite(Some(value.scalar())));
-        self.exceptional |= !value.scalar().magnitude().is_finite();
-        value
-    }
-
-    /// The coordinate of a tensor that indices are at the current point.
-    fn coordinate(&self, tensor: TensorId, indices: &[Index]) -> Option<Vec<u64>> {
-        let element = |tensor: TensorId, at: &[u64]| self.number(tensor, at);
-        coordinate(tensor, indices, &self.at, Asked { element: &element, dims: &self.program.dims })
-    }
-
-    /// The element of a tensor of integers at a coordinate, unless that lies outside.
-    fn number(&self, tensor: TensorId, at: &[u64]) -> Option<i128> {
-        let is_inside = at.iter().zip(&self.program.dims[tensor.index()]).all(|(at, size)| at < size);
-        let stored = self.stored[tensor.index()].as_ref().filter(|_| is_inside)?;
-        let value = stored.get(at.iter().copied()).map_or(self.fills[tensor.index()], |(value, _)| value);
-        match value {
-            Scalar::Int(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    /// True, where a relation of index variables holds at the current point, and else nothing. A border is that of the dimension of the
-    /// variable on the left.
-    fn related(&self, function: BinaryFn, sides: &[Index; 2]) -> Value {
-        let size = sides[0].variable().map_or(0, |var| self.program.sizes[var.index()]);
-        let element = |tensor: TensorId, at: &[u64]| self.number(tensor, at);
-        let asked = Asked { element: &element, dims: &self.program.dims };
-        let [left, right] = sides.each_ref().map(|side| side.value(size, &self.at, asked));
-        let holds = left.zip(right).is_some_and(|(left, right)| match function {
-            BinaryFn::Eq => left == right,
-            BinaryFn::Ge => left >= right,
-            BinaryFn::Gt => left > right,
-            BinaryFn::Le => left <= right,
-            _ => left < right,
-        });
-        let value = Scalar::Bool(holds);
-        if holds { Value::Stored(value) } else { Value::Absent(value) }
-    }
-
-    fn element(&mut self, tensor: TensorId, indices: &[Index]) -> Value {
-        let at = self.coordinate(tensor, indices);
-        let stored = self.stored[tensor.index()].as_ref();
-        let found = at.and_then(|at| stored.and_then(|lookup| lookup.get(at.into_iter())));
-        let (format, fill) = (&self.program.formats[tensor.index()], self.fills[tensor.index()]);
-        // An engine visits every coordinate that such an index comes to.
-        self.loosened |= !fill.is_zero() && indices.iter().any(|index| index.variable().is_none());
-        let Some((value, scale)) = found else {
-            // The storage of a packed tensor gives all elements, also those that follow from others.
-            self.filled_up |= (format.map().is_some() && format.is_padded()) || format.packing().is_some();
-            return Value::Absent(fill);
-        };
-        let may_be_left_out = !format.is_dense() && (format.is_padded() || self.program.tensor(tensor).result);
-        self.filled_up |= value == fill && may_be_left_out;
-        self.peak = self.peak.max(scale);
-        Value::Stored(value)
-    }
-
-    fn reduce(&mut self, operation: &Operation, var: VarId, body: &Term) -> Value {
-        let (outer, dtype) = (self.at[var.index()], body.dtype);
-        let identity = operation.identity(dtype);
-        let mut total: Option<Scalar> = None;
-        let (mut is_stored, mut is_written) = (!operation.is_idempotent(dtype), true);
-        let count = self.program.count(var);
-        for number in 0..count {
-            let (c, stray) = self.place(var, number);
-            self.at[var.index()] = c;
-            let value = self.value(body);
-            if value.rests_at(identity) {
-                continue;
-            }
-            self.loosened |= matches!(value, Value::Absent(_));
-            is_stored |= matches!(value, Value::Stored(_));
-            is_written &= matches!(value, Value::Written(_));
-            self.strayed |= stray;
-            let value = value.scalar();
-            let so_far = total.map_or(value, |total| operation.of_numbers(total, value, dtype));
-            self.peak = self.peak.max(finite(Some(so_far)));
-            total = Some(so_far);
-        }
-        self.at[var.index()] = outer;
-        self.emptied |= count == 0 && !identity.is_zero();
-        match total {
-            None => Value::Absent(identity),
-            Some(total) if is_stored => Value::Stored(total),
-            Some(total) if is_written => Value::Written(total),
-            Some(total) => Value::Absent(total),
-        }
     }
 }

@@ -11,8 +11,10 @@
 //! - the size of each variable: that of every dimension it runs through.
 
 mod actions;
+mod names;
 mod operators;
 mod sizes;
+mod values;
 
 use std::collections::BTreeMap;
 
@@ -25,9 +27,12 @@ use lacunar_notation::{BinaryFn, Function, TensorId, UnaryFn, VarId};
 use crate::operators::Operation;
 use crate::scalar::Scalar;
 use crate::sums::{Border, Index, Node, Term, cast, gives_index, reduce, variables};
-use crate::types::{computed_in, mixed, of_binary, of_unary};
+use crate::types::computed_in;
 pub use actions::{Action, COUNT};
 pub use sizes::{Sizes, sizes};
+
+use names::{binds, indices_of, reduction};
+use values::{Constant, Value, alone, binary, computed, mixed_values, settled, unary};
 
 /// A program as it was written.
 #[derive(Clone, Debug, Default)]
@@ -135,56 +140,6 @@ struct Reader<'a> {
     types: Vec<Option<DType>>,
     /// The number of tensors that have been made up so far.
     made: i128,
-}
-
-/// A value whose type may still be open.
-enum Value {
-    /// A constant.
-    Open(Constant),
-    /// A term, and the type by which it mixes. The term's own type is there to compute in.
-    Typed(Term, DType),
-}
-
-#[derive(Clone, Copy)]
-enum Constant {
-    Whole(i128),
-    Fraction(f64),
-}
-
-impl Constant {
-    /// Its type if nothing else says one.
-    fn alone(self) -> DType {
-        match self {
-            Constant::Whole(value) if value > i128::from(i64::MAX) => DType::U64,
-            Constant::Whole(_) => DType::I64,
-            Constant::Fraction(_) => DType::F64,
-        }
-    }
-
-    /// Its type, and that of the operand, beside an operand of a type.
-    fn beside(self, other: DType) -> DType {
-        match (self, other.kind()) {
-            (_, Kind::Bool) => self.alone(),
-            (Constant::Fraction(_), Kind::Signed | Kind::Unsigned) => DType::F64,
-            _ => other,
-        }
-    }
-
-    fn real(self) -> f64 {
-        match self {
-            Constant::Whole(value) => value as f64,
-            Constant::Fraction(value) => value,
-        }
-    }
-
-    fn of(self, dtype: DType) -> Term {
-        let value = match (self, dtype.kind()) {
-            (Constant::Whole(value), Kind::Signed | Kind::Unsigned) => Scalar::Int(value),
-            // A number of the program is rounded once.
-            _ => Scalar::Real(self.real()).cast(dtype),
-        };
-        Term { node: Node::Constant(Some(value)), dtype }
-    }
 }
 
 impl Reader<'_> {
@@ -500,122 +455,6 @@ impl Reader<'_> {
     }
 }
 
-/// The operation of `name(k, .., body)`, if that is a reduction: what stands before the last argument are indices in it.
-fn reduction(name: &str, args: &[Expr]) -> Option<BinaryFn> {
-    let operation = match name {
-        "sum" => return Some(BinaryFn::Add),
-        "prod" => return Some(BinaryFn::Mul),
-        "argmin" => return Some(BinaryFn::ArgMin),
-        "argmax" => return Some(BinaryFn::ArgMax),
-        "min" => BinaryFn::Min,
-        "max" => BinaryFn::Max,
-        "and" => BinaryFn::And,
-        "or" => BinaryFn::Or,
-        "xor" => BinaryFn::Xor,
-        "any" => BinaryFn::Any,
-        _ => return None,
-    };
-    binds(args).then_some(operation)
-}
-
-/// True if `name(k, .., body)` is a reduction.
-fn is_reduction(callee: Callee, name: &str, args: &[Expr]) -> bool {
-    match callee {
-        Callee::Tensor => false,
-        Callee::Named => reduction(name, args).is_some(),
-        Callee::Operator(operator) => operator.is_monoid() && binds(args),
-    }
-}
-
-/// True if the arguments before the last one are indices in it.
-fn binds(args: &[Expr]) -> bool {
-    let Some((body, vars)) = args.split_last() else { return false };
-    let is_var = |var: &Expr| matches!(&var.kind, ExprKind::Name(name) if is_index(name, body));
-    !vars.is_empty() && vars.iter().all(is_var)
-}
-
-/// True for the name of a reduction that is no function's.
-fn only_reduces(name: &str) -> bool {
-    matches!(name, "sum" | "prod" | "argmin" | "argmax")
-}
-
-/// The names that are indices on the left, or in an expression: of elements, or bound by reductions.
-fn indices_of(left: &[Expr], expr: &Expr, found: &mut Vec<String>) {
-    for index in left {
-        terms(index, found);
-        indices_of(&[], index, found);
-    }
-    match &expr.kind {
-        ExprKind::Apply { name: applied, args, callee } => {
-            let text = applied.text.as_str();
-            let is_element = *callee == Callee::Tensor
-                || (*callee == Callee::Named
-                    && Function::parse(text).is_none()
-                    && DType::parse(text).is_none()
-                    && !only_reduces(text));
-            let own = match args.split_last() {
-                Some((_, vars)) if is_reduction(*callee, text, args) => vars,
-                _ if is_element => args.as_slice(),
-                _ => &[],
-            };
-            own.iter().for_each(|index| terms(index, found));
-            args.iter().for_each(|arg| indices_of(&[], arg, found));
-        }
-        ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => indices_of(&[], a, found),
-        ExprKind::Binary(_, a, b) => {
-            indices_of(&[], a, found);
-            indices_of(&[], b, found);
-        }
-        ExprKind::List { index, .. } => {
-            if let Some(index) = index {
-                terms(index, found);
-                indices_of(&[], index, found);
-            }
-        }
-        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => {}
-    }
-}
-
-/// The names of which an index is a sum.
-fn terms(index: &Expr, found: &mut Vec<String>) {
-    match &index.kind {
-        ExprKind::Name(name) => found.push(name.clone()),
-        ExprKind::Neg(a) => terms(a, found),
-        ExprKind::Binary(_, a, b) => [a, b].into_iter().for_each(|term| terms(term, found)),
-        _ => {}
-    }
-}
-
-/// True if an element in an expression has an index of this name.
-fn is_index(name: &str, expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Apply { name: applied, args, callee } => {
-            let is_name = |arg: &Expr| occurs(name, arg);
-            let is_call = Function::parse(applied.text.as_str()).is_some()
-                || DType::parse(&applied.text).is_some()
-                || only_reduces(&applied.text);
-            let is_element = *callee == Callee::Tensor || (*callee == Callee::Named && !is_call);
-            (is_element && args.iter().any(is_name)) || args.iter().any(|arg| is_index(name, arg))
-        }
-        ExprKind::Neg(a) | ExprKind::Cast { operand: a, .. } => is_index(name, a),
-        ExprKind::Binary(_, a, b) => is_index(name, a) || is_index(name, b),
-        ExprKind::List { index, .. } => {
-            index.as_ref().is_some_and(|index| occurs(name, index) || is_index(name, index))
-        }
-        ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Identity(_) => false,
-    }
-}
-
-/// True if a name is a term of an index.
-fn occurs(name: &str, index: &Expr) -> bool {
-    match &index.kind {
-        ExprKind::Name(own) => own == name,
-        ExprKind::Neg(a) => occurs(name, a),
-        ExprKind::Binary(_, a, b) => [a, b].into_iter().any(|term| occurs(name, term)),
-        _ => false,
-    }
-}
-
 /// An index that is an element.
 fn gathered(tensor: TensorId, indices: Vec<Index>) -> Index {
     Index { terms: Vec::new(), elements: vec![(tensor, indices, 1)], constant: 0, is_sum: false, border: None }
@@ -633,61 +472,6 @@ fn border(word: &str) -> Option<Border> {
 /// True if an index is a number.
 fn is_number(index: &Index) -> bool {
     index.terms.is_empty() && index.elements.is_empty()
-}
-
-fn alone(value: &Value) -> DType {
-    match value {
-        Value::Open(constant) => constant.alone(),
-        Value::Typed(_, DType::Pattern) => DType::Bool,
-        Value::Typed(_, dtype) => *dtype,
-    }
-}
-
-/// The value in the type that a type is computed in.
-fn settled(value: Value, dtype: DType) -> Term {
-    match value {
-        Value::Open(constant) => constant.of(computed_in(dtype)),
-        Value::Typed(term, _) => cast(term, computed_in(dtype)),
-    }
-}
-
-fn unary(function: UnaryFn, operand: Value) -> Value {
-    match (function, &operand) {
-        (UnaryFn::Neg, &Value::Open(Constant::Whole(value))) => return Value::Open(Constant::Whole(-value)),
-        (UnaryFn::Neg, &Value::Open(Constant::Fraction(value))) => return Value::Open(Constant::Fraction(-value)),
-        _ => {}
-    }
-    let (from, to) = of_unary(function, alone(&operand));
-    let node = Node::Unary(function, Box::new(settled(operand, from)));
-    Value::Typed(Term { node, dtype: computed_in(to) }, to)
-}
-
-fn binary(function: BinaryFn, left: Value, right: Value) -> Value {
-    let (from, to) = of_binary(function, mixed_values(&left, &right));
-    let node = Node::Binary(function, Box::new(settled(left, from)), Box::new(settled(right, from)));
-    Value::Typed(Term { node, dtype: computed_in(to) }, to)
-}
-
-/// The type that two values mix into.
-fn mixed_values(left: &Value, right: &Value) -> DType {
-    match (left, right) {
-        (&Value::Open(a), Value::Open(b)) => mixed(a.alone(), b.alone()),
-        (&Value::Open(constant), other) | (other, &Value::Open(constant)) => constant.beside(alone(other)),
-        (left, right) => mixed(alone(left), alone(right)),
-    }
-}
-
-/// An operation on constants.
-fn computed(function: BinaryFn, a: Constant, b: Constant) -> Constant {
-    match (function, a, b) {
-        (BinaryFn::Add, Constant::Whole(a), Constant::Whole(b)) => Constant::Whole(a + b),
-        (BinaryFn::Sub, Constant::Whole(a), Constant::Whole(b)) => Constant::Whole(a - b),
-        (BinaryFn::Mul, Constant::Whole(a), Constant::Whole(b)) => Constant::Whole(a * b),
-        (BinaryFn::Add, ..) => Constant::Fraction(a.real() + b.real()),
-        (BinaryFn::Sub, ..) => Constant::Fraction(a.real() - b.real()),
-        (BinaryFn::Mul, ..) => Constant::Fraction(a.real() * b.real()),
-        _ => Constant::Fraction(a.real() / b.real()),
-    }
 }
 
 /// All elements of a term.
