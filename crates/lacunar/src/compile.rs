@@ -4,6 +4,8 @@
 //! text --check--> program --plan--> concrete notation --lower--> imperative IR --verify--> --optimize--> --back end--> code
 //! ```
 
+mod stages;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ use lacunar_compiler::comparisons::with_patterns;
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_compiler::{structure, swaps};
-use lacunar_formats::{DType, IndexWidth, Schema, Template};
+use lacunar_formats::{DType, IndexWidth};
 use lacunar_front::Language;
 use lacunar_front::stur::translate;
 use lacunar_imp::{Function, Param, Verified, optimize, verify};
@@ -32,6 +34,9 @@ use crate::machine::machine;
 use crate::options::Options;
 use crate::store::{self, Tuned};
 use crate::warnings;
+#[cfg(feature = "llvm")]
+use stages::emit_llvm;
+use stages::{definitions, nodes, print_plan, structures};
 
 /// A back end, which turns the imperative IR into something that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -230,15 +235,26 @@ fn shared(program: &mut Program, schedules: &[Schedule], options: &Options) -> V
     structure::share(program, |number| schedules[number].commands.is_empty())
 }
 
-/// Compiles a program.
-pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> Result<Compiled, Error> {
-    let mut trace = Trace::wanting(options.emit.iter().cloned());
+/// A program that checks, with what holds of it inferred.
+struct Checked {
+    program: Program,
+    /// By the number of the statement.
+    schedules: Vec<Schedule>,
+    /// The statements that are copies of others, each with a note.
+    shared: Vec<(usize, String)>,
+    /// The operands that are read once by declaration, and whose other elements are made before after all.
+    completed: Vec<TensorId>,
+}
+
+/// Reads and checks a program and its schedule.
+fn checked(source: &str, options: &Options, trace: &mut Trace) -> Result<Checked, Error> {
     let fault = |diagnostic: Diagnostic| Error::program(source, vec![diagnostic]);
     let mut program = trace
         .time("check", || lacunar_front::check(source, &options.declarations))
         .map_err(|diagnostics| Error::program(source, diagnostics))?;
-    let scheduling = |diagnostics| Error::Schedule { source_text: options.schedule.to_string(), diagnostics };
-    let schedules = trace.time("check", || check_schedule(options.schedule.text(), &program)).map_err(scheduling)?;
+    let schedules = trace
+        .time("check", || check_schedule(options.schedule.text(), &program))
+        .map_err(|diagnostics| scheduling(options, diagnostics))?;
     fit_widths(&mut program);
     let unique: Vec<TensorId> = program.tensors.handles().filter(|id| program.tensors[*id].is_unique).collect();
     structure::check(&program).map_err(fault)?;
@@ -249,7 +265,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     let completed = unique.into_iter().filter(|id| !program.tensors[*id].is_unique).collect();
     infer_fills(&mut program);
     swaps::check(&program).map_err(fault)?;
-    let schedules: Vec<Schedule> = schedules.into_iter().map(|schedule| with_patterns(&program, schedule)).collect();
+    let schedules = schedules.into_iter().map(|schedule| with_patterns(&program, schedule)).collect();
     program.verify().map_err(|what| fault(Diagnostic::internal(format!("the program is not well-formed: {what}"))))?;
     if options.phase != Phase::Fused && !program.is_sequence() {
         return Err(Error::Argument(
@@ -262,124 +278,131 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     }
     trace.print("program", || definitions(&program) + &program.actions_text());
     trace.print("notation", || program.to_string());
+    Ok(Checked { program, schedules, shared, completed })
+}
+
+/// Mistakes of a schedule's text.
+fn scheduling(options: &Options, diagnostics: Vec<Diagnostic>) -> Error {
+    Error::Schedule { source_text: options.schedule.to_string(), diagnostics }
+}
+
+/// Compiles a program.
+pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> Result<Compiled, Error> {
+    let mut trace = Trace::wanting(options.emit.iter().cloned());
+    let Checked { program, schedules, shared, completed } = checked(source, options, &mut trace)?;
     let tuned = trace.time("plan", || tuned(&program, options, choices));
-    let mut asked = trace.time("plan", || asked(source, options, &program))?;
+    let asked = trace.time("plan", || asked(source, options, &program))?;
     let machine = machine(options)?;
-    let code_options = CodeOptions::of(options, &machine);
+    let code = CodeOptions::of(options, &machine);
     let tells = tells_by_values(&program);
+    let mut compiling = Compiling { source, options, program: &program, machine: &machine, code, trace };
     let mut steps = Vec::new();
-    for (number, (statement, schedule)) in program.statements.iter().zip(&schedules).enumerate() {
-        let given = (!schedule.commands.is_empty()).then_some(schedule);
-        let request =
-            Request { search: options.search, strict: options.strict, schedule: given, memory: Memory::of(&machine) };
-        let plan = trace.time("plan", || match asked.remove(&number) {
-            Some(order) => ordered(&program, number, &request, &tuned, &order),
-            None => planned(&program, number, &request, &tuned),
-        });
-        // Only loops that are written are refused; another mistake of the user can only be in the schedule.
-        let is_written = given.is_none() && program.loops.iter().any(|(written, _)| *written == number);
-        let mut plan = plan.map_err(|diagnostic| match diagnostic.category {
-            Category::User if !is_written => scheduling(vec![diagnostic]),
-            _ => fault(diagnostic),
-        })?;
-        let is_declared = options.declarations.dtypes.contains_key(&program.tensors[statement.lhs.tensor].name);
+    for (number, schedule) in schedules.iter().enumerate() {
+        let mut plan = compiling.plan(number, schedule, &tuned, asked.get(&number))?;
         if let Some((_, note)) = shared.iter().find(|(own, _)| *own == number) {
             plan.notes.push(note.clone());
             // A statement with commands of its own is computed by itself: those of the copy are not for it.
             plan.schedule = Schedule::default();
         }
-        plan.warnings.extend(warnings::of_statement(&program, number, &plan.statement, is_declared));
-        print_plan(&mut trace, &program, number, &plan);
+        print_plan(&mut compiling.trace, &program, number, &plan);
         let needs_values = tells[number] || is_told_by_values(&program, &plan, number);
         let phases = phases_of(&plan, options.phase, needs_values);
         for &wanted in phases {
-            let lowering = lower::Options {
-                name: function_name(&program, statement, number, phases.len() > 1 && wanted == Phase::Assemble),
-                phase: wanted,
-                // The pattern of a first phase is right, and is not compared.
-                compared: phases.len() == 1,
-                strict: options.strict,
-                specialize: options.specialize,
-                grain: options.grain.unwrap_or_else(|| machine.grain()),
-                reach: options.reach.unwrap_or_else(|| machine.reach()),
-                // Tensors were checked when they were made.
-                checked: false,
-            };
-            let Lowered { function, interface, phase, loops, notes } =
-                trace.time("lower", || lower::lower(&plan.kernel, &lowering)).map_err(fault)?;
-            if phases.len() > 1 && phase != wanted {
-                return Err(scheduling(vec![unknown_pattern(&plan)]));
-            }
-            trace.print("loops", || loops);
-            let malformed = |error: &dyn std::fmt::Display| {
-                fault(Diagnostic::internal(format!("the imperative IR is not well-formed: {error}")))
-            };
-            let function = trace.time("verify", || verify(function)).map_err(|error| malformed(&error))?;
-            let function = optimize(function, &mut trace).map_err(|error| malformed(&error))?;
-            trace.print("imp", || function.to_string());
-            trace.print("c", || print(&function, &COptions::default()).single_file());
-            #[cfg(feature = "llvm")]
-            emit_llvm(&mut trace, &function, &machine);
-            let code = match &plan.copied {
-                Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
-                _ => {
-                    let wanted = [Wanted::new(&function, &program, number, wanted)];
-                    let codes = trace.time("generate", || generate(&wanted, options.backend, &code_options))?;
-                    codes.into_iter().next().ok_or_else(|| Error::Internal("a function got no code".to_string()))?
-                }
-            };
-            let mut plan = plan.clone();
-            plan.notes.extend(notes);
-            plan.notes.extend(left_early(&function));
-            steps.push(Step { statement: number, plan, interface, function, phase, lowering, code });
+            steps.push(compiling.step(number, &plan, wanted, phases.len() > 1)?);
         }
     }
-    let givens = Givens { hold: options.structures_hold, completed };
+    let (trace, givens) = (compiling.trace, Givens { hold: options.structures_hold, completed });
     Ok(Compiled { program, steps, trace, machine, givens })
 }
 
-/// What is known of a program's tensors: declared, or inferred of a statement's result.
-fn structures(program: &Program) -> String {
-    let declared = program.tensors.iter().filter_map(|(_, tensor)| Some((tensor, tensor.structure.as_deref()?)));
-    let mut text: String =
-        declared.map(|(tensor, structure)| format!("{}: declared\n{structure}\n", tensor.name)).collect();
-    for (target, inferred) in structure::results(program) {
-        let name = &program.tensors[target].name;
-        text += &match inferred {
-            Some(structure) => format!("{name}: inferred\n{structure}\n"),
-            None => format!("{name}: unknown\n"),
+/// What the statements of a program are compiled with.
+struct Compiling<'a> {
+    source: &'a str,
+    options: &'a Options,
+    program: &'a Program,
+    machine: &'a Arc<Machine>,
+    code: CodeOptions,
+    trace: Trace,
+}
+
+impl Compiling<'_> {
+    fn fault(&self, diagnostic: Diagnostic) -> Error {
+        Error::program(self.source, vec![diagnostic])
+    }
+
+    fn malformed(&self, error: &dyn std::fmt::Display) -> Error {
+        self.fault(Diagnostic::internal(format!("the imperative IR is not well-formed: {error}")))
+    }
+
+    /// Plans a statement: with a schedule of its own, with the order that its rules ask for, or as what is tuned and the planner say.
+    fn plan(
+        &mut self,
+        number: usize,
+        schedule: &Schedule,
+        tuned: &Tuned,
+        order: Option<&Schedule>,
+    ) -> Result<Plan, Error> {
+        let (program, options) = (self.program, self.options);
+        let given = (!schedule.commands.is_empty()).then_some(schedule);
+        let memory = Memory::of(self.machine);
+        let request = Request { search: options.search, strict: options.strict, schedule: given, memory };
+        let plan = self.trace.time("plan", || match order {
+            Some(order) => ordered(program, number, &request, tuned, order),
+            None => planned(program, number, &request, tuned),
+        });
+        // Only loops that are written are refused; another mistake of the user can only be in the schedule.
+        let is_written = given.is_none() && program.loops.iter().any(|(written, _)| *written == number);
+        let mut plan = plan.map_err(|diagnostic| match diagnostic.category {
+            Category::User if !is_written => scheduling(options, vec![diagnostic]),
+            _ => self.fault(diagnostic),
+        })?;
+        let target = &program.tensors[program.statements[number].lhs.tensor].name;
+        let is_declared = options.declarations.dtypes.contains_key(target);
+        plan.warnings.extend(warnings::of_statement(program, number, &plan.statement, is_declared));
+        Ok(plan)
+    }
+
+    /// Lowers a plan, or one phase of two, and makes code of it.
+    fn step(&mut self, number: usize, plan: &Plan, wanted: Phase, is_one_of_two: bool) -> Result<Step, Error> {
+        let (program, options, statement) = (self.program, self.options, &self.program.statements[number]);
+        let lowering = lower::Options {
+            name: function_name(program, statement, number, is_one_of_two && wanted == Phase::Assemble),
+            phase: wanted,
+            // The pattern of a first phase is right, and is not compared.
+            compared: !is_one_of_two,
+            strict: options.strict,
+            specialize: options.specialize,
+            grain: options.grain.unwrap_or_else(|| self.machine.grain()),
+            reach: options.reach.unwrap_or_else(|| self.machine.reach()),
+            // Tensors were checked when they were made.
+            checked: false,
         };
-    }
-    text
-}
-
-/// The layouts of nodes of each schema that a format names.
-fn nodes(program: &Program) -> String {
-    schemas(program).iter().map(|schema| format!("# {}\n{}", schema.name(), schema.layouts())).collect()
-}
-
-/// The schemas that formats name, each once.
-fn schemas(program: &Program) -> Vec<&'static Schema> {
-    let levels = |tensor: &lacunar_notation::Tensor| tensor.format.levels().to_vec();
-    let schemas = program.tensors.iter().flat_map(|(_, tensor)| levels(tensor)).filter_map(|level| level.kind.schema());
-    let mut seen: Vec<&Schema> = Vec::new();
-    for schema in schemas {
-        if !seen.contains(&schema) {
-            seen.push(schema);
+        let lowered = self.trace.time("lower", || lower::lower(&plan.kernel, &lowering));
+        let Lowered { function, interface, phase, loops, notes } =
+            lowered.map_err(|diagnostic| self.fault(diagnostic))?;
+        if is_one_of_two && phase != wanted {
+            return Err(scheduling(options, vec![unknown_pattern(plan)]));
         }
+        self.trace.print("loops", || loops);
+        let function = self.trace.time("verify", || verify(function)).map_err(|error| self.malformed(&error))?;
+        let function = optimize(function, &mut self.trace).map_err(|error| self.malformed(&error))?;
+        self.trace.print("imp", || function.to_string());
+        self.trace.print("c", || print(&function, &COptions::default()).single_file());
+        #[cfg(feature = "llvm")]
+        emit_llvm(&mut self.trace, &function, self.machine);
+        let code = match &plan.copied {
+            Some(copied) if options.phase == Phase::Fused => Code::Conversion(copied.clone(), options.backend),
+            _ => {
+                let wanted = [Wanted::new(&function, program, number, wanted)];
+                let codes = self.trace.time("generate", || generate(&wanted, options.backend, &self.code))?;
+                codes.into_iter().next().ok_or_else(|| Error::Internal("a function got no code".to_string()))?
+            }
+        };
+        let mut plan = plan.clone();
+        plan.notes.extend(notes);
+        plan.notes.extend(left_early(&function));
+        Ok(Step { statement: number, plan, interface, function, phase, lowering, code })
     }
-    seen
-}
-
-/// The definitions of those schemas that are not built in: with them, a text that names these is read wherever it comes.
-fn definitions(program: &Program) -> String {
-    let named: Vec<&str> = schemas(program).into_iter().map(Schema::name).collect();
-    let is_named = |template: &Template| named.iter().any(|name| name.split('<').next() == Some(template.name()));
-    Template::defined()
-        .into_iter()
-        .filter(is_named)
-        .map(|template| format!("{}\n", template.text().trim_end()))
-        .collect()
 }
 
 /// The note on the loops of a function that end before their last iteration.
@@ -387,19 +410,6 @@ fn left_early(function: &Function) -> Option<String> {
     let left = lacunar_imp::passes::left_early(function);
     let names: Vec<String> = left.into_iter().map(|var| format!("`{}`", function.vars[var].name)).collect();
     (!names.is_empty()).then(|| format!("loops are left as soon as nothing changes {} any more", names.join(", ")))
-}
-
-/// Prints the stages that a plan shows.
-fn print_plan(trace: &mut Trace, program: &Program, number: usize, plan: &Plan) {
-    trace.print("schedule", || match commands(program, number, plan) {
-        commands if commands.is_empty() => "# the loops as they are\n".to_string(),
-        commands => commands.join("\n") + "\n",
-    });
-    // Definitions stand once in a text, before the first statement.
-    trace.print("concrete", || if number == 0 { definitions(program) + &plan.text() } else { plan.text() });
-    trace.print("provenance", || plan.kernel.provenance_graph().dot());
-    trace.print("graph", || lacunar_compiler::iterate::graph::dot(&plan.kernel));
-    trace.print("lattice", || lacunar_compiler::iterate::graph::lattices(&plan.kernel));
 }
 
 /// Reads a schedule, whose names may be those of the stored dimensions of tensors, or those of the program.
@@ -564,14 +574,4 @@ fn function_name(program: &Program, statement: &Assignment, number: usize, first
     let tensor = &program.tensors[statement.lhs.tensor].name;
     let verb = if first { "assemble" } else { "compute" };
     if program.statements.len() == 1 { format!("{verb}_{tensor}") } else { format!("{verb}_{tensor}_{}", number + 1) }
-}
-
-#[cfg(feature = "llvm")]
-fn emit_llvm(trace: &mut Trace, function: &Verified<Function>, machine: &Machine) {
-    let options = lacunar_backend_llvm::CompileOptions::of(machine);
-    let text = |outcome: Result<String, lacunar_backend_llvm::LlvmError>| {
-        outcome.unwrap_or_else(|error| format!("; {error}\n"))
-    };
-    trace.print("llvm", || text(lacunar_backend_llvm::llvm_ir(function, &options)));
-    trace.print("asm", || text(lacunar_backend_llvm::assembly(function, &options)));
 }
