@@ -53,7 +53,7 @@ impl Instance {
         let mut program = check(&source, &declarations)?;
         // A result that has values before begins with them, not with what its first reduction begins with.
         for (_, tensor) in program.tensors.iter() {
-            let is_open = tensor.role == Role::Result && given.contains_key(&tensor.name);
+            let is_open = tensor.role == Role::Result && tensor.fill.is_none() && given.contains_key(&tensor.name);
             if is_open && !declarations.fills.contains_key(&tensor.name) {
                 declarations = declarations.fill(&tensor.name, lacunar_formats::Scalar::zero(tensor.dtype));
             }

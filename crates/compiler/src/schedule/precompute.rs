@@ -56,7 +56,10 @@ pub(super) fn precompute(
     };
     if let Some((name, _)) = vars.iter().zip(&leaves).find(|(_, var)| !found.loops.contains(var)) {
         let message = format!("the loop over `{name}` is not around the expression");
-        return Err(refuse("E1212", name.span, message, NOT_AROUND));
+        let around: Vec<String> = found.loops.iter().map(|var| format!("`{}`", kernel.vars[*var].name)).collect();
+        let refusal = refuse("E1212", name.span, message, NOT_AROUND);
+        let hint = format!("directly around it are loops over {}; `reorder` gives others", around.join(", "));
+        return Err(if around.is_empty() { refusal } else { refusal.hint(hint) });
     }
     let Some((rest, part)) = replace(&found.assign.rhs, expr, &Expr::zero(expr.dtype)) else {
         return Err(Diagnostic::internal("the expression to precompute is lost"));
