@@ -59,11 +59,36 @@ fn goes_through(kernel: &Kernel, consumer: &Stmt, tensor: TensorId, so: &dyn Fn(
             goes_through(kernel, consumer, tensor, so) || goes_through(kernel, producer, tensor, so)
         }
         Stmt::Forall(var, body) => {
-            let is_here = Lattice::build(kernel, body, *var).map_or(true, |lattice| {
-                let own = |it: &&Iterator| it.access.tensor == tensor;
-                lattice.iterators.iter().filter(own).any(|it| so(it, Here { lattice: &lattice, var: *var, body }))
-            });
-            is_here || goes_through(kernel, body, tensor, so)
+            let Ok(lattice) = Lattice::build(kernel, body, *var) else { return true };
+            let own = |it: &&Iterator| it.access.tensor == tensor;
+            let is_here =
+                lattice.iterators.iter().filter(own).any(|it| so(it, Here { lattice: &lattice, var: *var, body }));
+            is_here || has_loop(body) && inside(kernel, body, &lattice, tensor, so)
         }
+    }
+}
+
+/// True if loops of a loop's body go through a workspace in a way that is asked for. Where an operand of the body is absent, the rest of it
+/// may be merged otherwise: `U(k) + w(l) * T(k,l)` visits all `l` where `U(k)` is present, and looks `w` up at the coordinates of `T` elsewhere.
+fn inside(
+    kernel: &Kernel,
+    body: &Stmt,
+    lattice: &Lattice,
+    tensor: TensorId,
+    so: &dyn Fn(&Iterator, Here<'_>) -> bool,
+) -> bool {
+    goes_through(kernel, body, tensor, so)
+        || lattice.points.iter().any(|point| {
+            let rest = lattice.residual(kernel, body, *point);
+            rest.is_some_and(|rest| rest != *body && goes_through(kernel, &rest, tensor, so))
+        })
+}
+
+fn has_loop(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Assign(_) => false,
+        Stmt::Forall(..) => true,
+        Stmt::Sequence(stmts) => stmts.iter().any(has_loop),
+        Stmt::Where { consumer, producer } => has_loop(consumer) || has_loop(producer),
     }
 }

@@ -108,6 +108,8 @@ pub(super) fn count(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope
         let ascends =
             kind.properties().ordered && code.is_contiguous() && !code.has_runs() && !code.stops_at_coordinates();
         let parent = iter::parent(cx, iterator, scope)?;
+        // A position that neighbors share is that of as many coordinates as there are.
+        let most = if kind.properties().shared { cx.size(var) } else { most };
         cx.when(some, |cx| {
             counted.add(cx, most);
             if !ascends {

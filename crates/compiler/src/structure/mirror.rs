@@ -50,16 +50,24 @@ pub fn settle(program: &mut Program) {
             let explicit = make_explicit(statement, &mut program.vars.clone());
             !has_conditions(&program.tensors, &explicit.rhs) && mirrors(&program.tensors, &explicit).is_some()
         };
-        // Of tensors that are exchanged, one may be read otherwise than the other.
-        let mut is_swapped = false;
-        Action::visit(&program.body, &mut |action| {
-            is_swapped |= matches!(action, Action::Swap(a, b) if [*a, *b].contains(&id));
-        });
+        let mut is_whole = false;
+        Action::visit(&program.body, &mut |action| is_whole |= takes_whole(action, id));
         let mut reading = program.statements.iter().filter(|statement| reads(&program.tensors, &statement.rhs, id));
-        let is_given = program.loops.is_empty() && program.tensors[id].role == Role::Input && !is_swapped;
+        let is_given = program.loops.is_empty() && program.tensors[id].role == Role::Input && !is_whole;
         let is_unique = is_given && reading.all(is_mirrored);
         program.tensors[id].is_unique = is_unique;
     }
+}
+
+/// True if an action needs all elements of a tensor: it shows or counts them, or lets another tensor have them, which may be read otherwise.
+fn takes_whole(action: &Action, id: TensorId) -> bool {
+    let counts = action.conditions().iter().any(|condition| condition.counted.contains(&id));
+    counts
+        || match action {
+            Action::Print(tensor) | Action::Write(tensor, _) => *tensor == id,
+            Action::Swap(a, b) | Action::Snapshot(a, b) => [*a, *b].contains(&id),
+            _ => false,
+        }
 }
 
 /// True if there are conditions of indices in an expression: they would be of other indices in a product beside it. Those of structures come
