@@ -347,6 +347,25 @@ fn what_fills_up_is_no_entry() {
 }
 
 #[test]
+fn what_is_shown_of_a_structured_tensor_is_all_of_it() {
+    let folder = Folder::new();
+    folder.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1 1\n1 2 2\n2 1 2\n2 3 4\n3 2 4\n");
+    for format in ["csr", "dense", "dd:1,0", "d{btree}"] {
+        let text = folder.succeed(&format!(
+            "run 'read A \"a.mtx\"; print A; fill n nnz(A); print n; write A \"o.tns\"; y(i) = A(i,j) * x(j)' \
+             -p A:symmetric -f A:{format} -g x:ones"
+        ));
+        assert!(
+            text.contains("A = [[1, 2, 0], [2, 0, 4], [0, 4, 0]]\n") && text.contains("n = 5\n"),
+            "{format}: {text}"
+        );
+        let written = folder.read("o.tns");
+        let is_entry = |line: &&str| !line.starts_with('#') && !line.ends_with(" 0");
+        assert_eq!(written.lines().filter(is_entry).count(), 5, "{format}: {written}");
+    }
+}
+
+#[test]
 fn sparse_tensors_of_different_fill_values_are_not_swapped() {
     let folder = Folder::new();
     folder.write("z.tns", "1 2.5\n2 7\n");
