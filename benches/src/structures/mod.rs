@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use lacunar::{Bound, DynTensor, Format, Kernel as Compiled, Tensor, median};
+use lacunar::{Bound, Format, Tensor, median};
 use lacunar_runtime::pool::with_threads;
 
 use self::kernels::{Kernel, Prepared};
@@ -54,22 +54,23 @@ impl Peers {
 /// A kernel with its operands, its last result, and its times.
 struct Own<'k> {
     bound: Bound<'k, f64>,
+    adds_to: Option<&'static str>,
     times: Vec<f64>,
 }
 
 impl<'k> Own<'k> {
-    fn new(kernel: &'k Compiled, inputs: Vec<DynTensor>, result: DynTensor) -> Result<Own<'k>> {
-        let mut bound = kernel.bind(Tensor::try_from(result)?, inputs)?;
+    fn new(prepared: &'k Prepared, adds_to: Option<&'static str>) -> Result<Own<'k>> {
+        let result = Tensor::try_from(prepared.result()?)?;
+        let mut bound = prepared.kernel.bind(result, prepared.inputs.clone())?;
         with_threads(1, || bound.run())?;
-        Ok(Own { bound, times: Vec::new() })
+        Ok(Own { bound, adds_to, times: Vec::new() })
     }
 
-    fn of(prepared: &'k Prepared) -> Result<Own<'k>> {
-        Own::new(&prepared.kernel, prepared.inputs.clone(), prepared.result()?)
-    }
-
-    /// Runs the kernel, in the memory of its last result.
+    /// Runs the kernel, in the memory of its last result, which holds zeros if the kernel adds to it.
     fn run(&mut self) -> Result<f64> {
+        if let Some(result) = self.adds_to {
+            self.bound.values_mut::<f64>(result).context("a result of its own")?.fill(0.0);
+        }
         let elapsed = with_threads(1, || {
             let start = Instant::now();
             self.bound.run().map(|()| start.elapsed())
@@ -151,8 +152,8 @@ impl Measured {
 /// Measures a kernel for a size, beside peers.
 fn measured(kernel: &Kernel, size: u64, rounds: usize, peers: &Peers) -> Result<Measured> {
     let (prepared, plain) = (kernel.compiled(size)?, kernel.compiled_plain(size)?);
-    let mut own = Own::of(&prepared)?;
-    let mut plain = plain.as_ref().map(Own::of).transpose()?;
+    let mut own = Own::new(&prepared, None)?;
+    let mut plain = plain.as_ref().map(|plain| Own::new(plain, Some(kernel.result.0))).transpose()?;
     let mut rebuilt = Vec::new();
     let numpy = peers.numpy.as_ref().filter(|_| size <= kernel.whole_up_to);
     let mut rivals = Vec::new();
