@@ -114,7 +114,7 @@ impl<'a> Places<'a> {
         let is_run = packed.format().mode_order().last() == Some(&dim);
         for number in 0..rows {
             let whole = &mut to[number * length..][..length];
-            row.spans(number * length, 0..length, &mut |place, columns, span| {
+            row.spans(number * length, 0..length, |place, columns, span| {
                 if place != Place::Unique {
                     return;
                 }
@@ -135,7 +135,7 @@ impl<'a> Places<'a> {
             for begin in (0..length).step_by(BLOCK) {
                 for number in first..rows.min(first + BLOCK) {
                     let start = number * length;
-                    row.spans(start, begin..length.min(begin + BLOCK), &mut |place, columns, span| {
+                    row.spans(start, begin..length.min(begin + BLOCK), |place, columns, span| {
                         let Place::Redundant(part) = place else { return };
                         let part = &self.points.parts[part];
                         let mut position = |at: usize| {
@@ -175,7 +175,7 @@ struct Row<'a> {
 
 impl Row<'_> {
     /// Calls a function with what elements are in each part of a range of the row that begins at a place, with the columns of the first of them.
-    fn spans(&mut self, start: usize, range: Range<usize>, each: &mut dyn FnMut(Place, &mut [i64], Range<usize>)) {
+    fn spans(&mut self, start: usize, range: Range<usize>, mut each: impl FnMut(Place, &mut [i64], Range<usize>)) {
         let Places { points, sizes, strides, .. } = self.places;
         let mut rest = start;
         for &(_, dim) in sizes {
