@@ -1,8 +1,7 @@
 /* Packed tensors by hand: the loops that a programmer writes over the unique elements, stored row by row.
  *
- * Started with the size of all dimensions and the name of a kernel (`benches/src/structures/kernels.rs`). It says `ready 0`, and answers
- * every line with the milliseconds of one run and the sum of the values that the result stores. The value at place p of an input is
- * (1 + p mod 13) / 16. One thread.
+ * Started with a size and the name of a kernel (`benches/src/structures/table.rs`). It says `ready 0`, and answers every line with the
+ * milliseconds of one run and the sum of the values that the result stores. The value at place p of an input is (1 + p mod 13) / 16. One thread.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -70,7 +69,7 @@ static void lrc(void) {
         for (int64_t j = i; j < n; j++) row[j - i] = a[i] * a[j];
 }
 
-static void sums(void) {
+static void sums_of_two(void) {
     double *restrict to = r;
     for (int64_t p = 0; p < count; p++) to[p] = a[p] + b[p];
 }
@@ -84,6 +83,30 @@ static void pr2c(void) {
                 for (int64_t l = k; l < n; l++) to[l - k] = outer * a[l];
                 to += n - k;
             }
+}
+
+static void pr3c(void) {
+    double *restrict to = r;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i; j < n; j++)
+            for (int64_t k = j; k < n; k++)
+                for (int64_t l = k; l < n; l++)
+                    for (int64_t m = l; m < n; m++) {
+                        const double outer = a[i] * a[j] * a[k] * a[l] * a[m];
+                        for (int64_t o = m; o < n; o++) *to++ = outer * a[o];
+                    }
+}
+
+static void ttm_diagonal(void) {
+    memset(r, 0, sizeof(double) * (size_t)count);
+    for (int64_t i = 0; i < n; i++) {
+        double *restrict row = r + (i * n + i) * n;
+        for (int64_t k = 0; k < n; k++) {
+            const double own = a[i * n + k];
+            const double *restrict x = b + k * n;
+            for (int64_t l = 0; l < n; l++) row[l] += own * x[l];
+        }
+    }
 }
 
 static void ttm_half(void) {
@@ -116,7 +139,12 @@ static void thp_diagonal(void) {
     for (int64_t i = 0; i < n; i++) r[i] = a[i] * b[(i * n + i) * n + i];
 }
 
-static void thp_fixed(void) {
+static void thp_fixed_j(void) {
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < n; k++) r[i * n + k] = a[i * n + k] * b[(i * n + 3) * n + k];
+}
+
+static void thp_fixed_i(void) {
     const double *restrict x = b + 3 * n * n;
     double *restrict to = r;
     for (int64_t p = 0; p < n * n; p++) to[p] = a[p] * x[p];
@@ -139,40 +167,90 @@ static void mttkrp_fixed_i(void) {
     for (int64_t j = 0; j < n; j++) mttkrp_row(r + 3 * n, a + j * n, b + j * n, spare);
 }
 
+static void mttkrp_fixed_ij(void) {
+    memset(r, 0, sizeof(double) * (size_t)count);
+    mttkrp_row(r + 3 * n, a, b + 3 * n, spare);
+}
+
 static void mttkrp_fixed_j(void) {
     memset(r, 0, sizeof(double) * (size_t)count);
     for (int64_t i = 0; i < n; i++) mttkrp_row(r + i * n, a + i * n, b + 3 * n, spare);
 }
 
+#include "structures_products.h"
+#include "structures_joins.h"
+
 static struct {
     const char *name;
     void (*run)(void);
 } kernels[] = {
-    {"symmv", symmv},         {"trimv", trimv},       {"cov", cov},
-    {"lrc", lrc},             {"lra", sums},          {"pr2c", pr2c},
-    {"pr2a", sums},           {"ttm-half", ttm_half}, {"ttm-fixed-j", ttm_fixed},
-    {"thp-diagonal", thp_diagonal}, {"thp-fixed-i", thp_fixed}, {"mttkrp-fixed-i", mttkrp_fixed_i},
+    {"symmv", symmv},
+    {"trimv", trimv},
+    {"cov", cov},
+    {"lrc", lrc},
+    {"lra", sums_of_two},
+    {"pr2c", pr2c},
+    {"pr2a", sums_of_two},
+    {"pr3c", pr3c},
+    {"pr3a", sums_of_two},
+    {"ttm-diagonal", ttm_diagonal},
+    {"ttm-fixed-j", ttm_fixed},
+    {"ttm-half", ttm_half},
+    {"thp-diagonal", thp_diagonal},
+    {"thp-fixed-i", thp_fixed_i},
+    {"thp-fixed-j", thp_fixed_j},
+    {"mttkrp-fixed-ij", mttkrp_fixed_ij},
+    {"mttkrp-fixed-i", mttkrp_fixed_i},
     {"mttkrp-fixed-j", mttkrp_fixed_j},
+    {"sym-sym", sym_sym},
+    {"sym-rows", sym_rows},
+    {"skew-cov", skew_cov},
+    {"toeplitz", toeplitz},
+    {"leslie-mv", leslie_mv},
+    {"leslie-mm", leslie_mm},
+    {"join-13", join_13},
+    {"lr-13", lr_13},
+    {"pr2-13", pr2_13},
+    {"join-6", join_6},
+    {"lr-6", lr_6},
+    {"pr2-6", pr2_6},
 };
 
 static int is(const char *kernel, const char *name) { return strncmp(kernel, name, strlen(name)) == 0; }
+
+/* The inputs of a kernel, and the number of values of its result. */
+static void made(const char *kernel) {
+    const int64_t square = n * n, cube = square * n, half = simplex(2);
+    if (joins_made(kernel)) return;
+    if (is(kernel, "symmv") || is(kernel, "trimv")) a = filled(half), b = filled(n), count = n;
+    else if (is(kernel, "cov")) a = filled(square), count = half;
+    else if (is(kernel, "lrc")) a = filled(n), count = half;
+    else if (is(kernel, "lra")) count = half, a = filled(count), b = filled(count);
+    else if (is(kernel, "pr2c")) a = filled(n), count = simplex(4);
+    else if (is(kernel, "pr2a")) count = simplex(4), a = filled(count), b = filled(count);
+    else if (is(kernel, "pr3c")) a = filled(n), count = simplex(6);
+    else if (is(kernel, "pr3a")) count = simplex(6), a = filled(count), b = filled(count);
+    else if (is(kernel, "ttm-half")) a = filled(simplex(3)), b = filled(square), count = cube;
+    else if (is(kernel, "ttm")) a = filled(square), b = filled(square), count = cube;
+    else if (is(kernel, "thp-diagonal")) a = filled(n), b = filled(cube), count = n;
+    else if (is(kernel, "thp")) a = filled(square), b = filled(cube), count = square;
+    else if (is(kernel, "mttkrp-fixed-ij")) a = filled(n), b = filled(square), c = filled(square), count = square;
+    else if (is(kernel, "mttkrp")) a = filled(square), b = filled(square), c = filled(square), count = square;
+    else if (is(kernel, "sym-sym")) a = filled(half), b = filled(half), count = square;
+    else if (is(kernel, "sym-rows")) a = filled(half), b = filled(n), count = square;
+    else if (is(kernel, "skew-cov")) a = filled(half - n), count = half;
+    else if (is(kernel, "toeplitz")) a = filled(TAPS), b = filled(n), count = n;
+    else if (is(kernel, "leslie-mv")) a = filled(2 * n - 1), b = filled(n), count = n;
+    else a = filled(2 * n - 1), b = filled(square), count = square;
+    if (is(kernel, "sym-") || is(kernel, "skew")) whole = filled(square), other = filled(square);
+    spare = filled(n);
+}
 
 int main(int argc, char **argv) {
     if (argc < 3) return 1;
     n = atoll(argv[1]);
     const char *kernel = argv[2];
-    const int64_t square = n * n, cube = square * n;
-    if (is(kernel, "symmv") || is(kernel, "trimv")) a = filled(simplex(2)), b = filled(n), count = n;
-    else if (is(kernel, "cov")) a = filled(square), count = simplex(2);
-    else if (is(kernel, "lrc")) a = filled(n), count = simplex(2);
-    else if (is(kernel, "lra")) count = simplex(2), a = filled(count), b = filled(count);
-    else if (is(kernel, "pr2c")) a = filled(n), count = simplex(4);
-    else if (is(kernel, "pr2a")) count = simplex(4), a = filled(count), b = filled(count);
-    else if (is(kernel, "ttm-half")) a = filled(simplex(3)), b = filled(square), count = cube;
-    else if (is(kernel, "ttm")) a = filled(square), b = filled(square), count = cube;
-    else if (is(kernel, "thp-diagonal")) a = filled(n), b = filled(cube), count = n;
-    else if (is(kernel, "thp")) a = filled(square), b = filled(cube), count = square;
-    else a = filled(square), b = filled(square), c = filled(square), spare = filled(n), count = square;
+    made(kernel);
     r = filled(count);
     void (*run)(void) = NULL;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)

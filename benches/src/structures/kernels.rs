@@ -1,159 +1,165 @@
-//! The kernels over packed tensors that are measured, and their inputs.
+//! What a kernel over packed tensors is, and its inputs.
 //!
 //! ```text
 //! symmv     y(i) = A(i,j) * x(j)                       A packed(symmetric)
 //! lrc       C(i,j) = f(i) * f(j)                       C packed(symmetric): creation of a covariance matrix;  lra: a sum of two
 //! pr2c      C(i,j,k,l) = f(i) * f(j) * f(k) * f(l)     of a tensor of degree 2;  pr2a: a sum of two
+//! lr-13     C(i,j) = X(t,i) * X(t,j)                   of a join X of 13 columns, which join-13 makes;  pr2-13: of degree 2
 //! ```
 //!
-//! Values follow from places, so that peers make the same ones: the value at place `p` of a tensor's storage is `(1 + p mod 13) / 16`.
-//! Names and sizes are those of Ghorbani et al. 2023, Fig. 12 (`lr`, `pr2`) and Fig. 13 (`ttm`, `thp`, `mttkrp`).
+//! Values follow from places, so that peers make the same ones: the value at place `p` of a tensor's storage is `(1 + p mod 13) / 16`, and
+//! that of a key `31 p` modulo the rows that it may name.
 
 use anyhow::{Context, Result};
-use lacunar::{Buffer, DType, DynTensor, Format, FormatSpec};
+use lacunar::{Buffer, DType, DynTensor, Element, Format, FormatSpec, Kernel as Compiled, Options};
+use lacunar_runtime::pool::with_threads;
+
+use super::table;
 
 /// A kernel.
+#[derive(Clone, Copy)]
 pub struct Kernel {
     /// Its name, for filters and peers.
     pub name: &'static str,
     /// The program.
     pub text: &'static str,
-    /// Operands: names, formats, and the dimensions, all of the same size.
-    pub operands: &'static [(&'static str, &'static str, usize)],
-    /// The format of the result.
+    /// What it reads.
+    pub operands: &'static [Operand],
+    /// The name of the result, and its format.
     pub result: (&'static str, &'static str),
-    /// Sizes of dimensions; the first is that of quick runs.
+    /// The sizes of variables that no operand tells.
+    pub variables: &'static [(&'static str, Size)],
+    /// The values of `n`; the first is that of quick runs.
     pub sizes: &'static [u64],
     /// NumPy takes part up to this size: whole tensors of larger ones do not fit.
     pub whole_up_to: u64,
+    /// The statement that computes every element of a dense result, though some follow from others: one that adds to it.
+    pub plain: Option<&'static str>,
 }
 
-/// All kernels.
-pub const KERNELS: &[Kernel] = &[
-    Kernel {
-        name: "symmv",
-        text: "y(i) = A(i,j) * x(j)",
-        operands: &[("A", "packed(symmetric)", 2), ("x", "dense", 1)],
-        result: ("y", "dense"),
-        sizes: &[1024, 4096],
-        whole_up_to: 4096,
-    },
-    Kernel {
-        name: "trimv",
-        text: "y(i) = A(i,j) * x(j)",
-        operands: &[("A", "packed(lower)", 2), ("x", "dense", 1)],
-        result: ("y", "dense"),
-        sizes: &[1024, 4096],
-        whole_up_to: 4096,
-    },
-    Kernel {
-        name: "cov",
-        text: "C(i,j) = X(t,i) * X(t,j)",
-        operands: &[("X", "dense", 2)],
-        result: ("C", "packed(symmetric)"),
-        sizes: &[200, 500],
-        whole_up_to: 500,
-    },
-    Kernel {
-        name: "lrc",
-        text: "C(i,j) = f(i) * f(j)",
-        operands: &[("f", "dense", 1)],
-        result: ("C", "packed(symmetric)"),
-        sizes: &[1024, 4096],
-        whole_up_to: 4096,
-    },
-    Kernel {
-        name: "lra",
-        text: "C(i,j) = A(i,j) + B(i,j)",
-        operands: &[("A", "packed(symmetric)", 2), ("B", "packed(symmetric)", 2)],
-        result: ("C", "packed(symmetric)"),
-        sizes: &[1024, 4096],
-        whole_up_to: 4096,
-    },
-    Kernel {
-        name: "pr2c",
-        text: "C(i,j,k,l) = f(i) * f(j) * f(k) * f(l)",
-        operands: &[("f", "dense", 1)],
-        result: ("C", "packed(symmetric)"),
-        sizes: &[64, 100],
-        whole_up_to: 64,
-    },
-    Kernel {
-        name: "pr2a",
-        text: "C(i,j,k,l) = A(i,j,k,l) + B(i,j,k,l)",
-        operands: &[("A", "packed(symmetric)", 4), ("B", "packed(symmetric)", 4)],
-        result: ("C", "packed(symmetric)"),
-        sizes: &[64, 100],
-        whole_up_to: 64,
-    },
-    Kernel {
-        name: "ttm-half",
-        text: "D(i,j,l) = A(i,j,k) * B(k,l)",
-        operands: &[("A", "packed(simplex)", 3), ("B", "dense", 2)],
-        result: ("D", "dense"),
-        sizes: &[100, 250],
-        whole_up_to: 250,
-    },
-    Kernel {
-        name: "ttm-fixed-j",
-        text: "D(i,j,l) = A(i,j,k) * B(k,l)",
-        operands: &[("A", "packed(fixed(1,3))", 3), ("B", "dense", 2)],
-        result: ("D", "dense"),
-        sizes: &[100, 250],
-        whole_up_to: 250,
-    },
-    Kernel {
-        name: "thp-diagonal",
-        text: "C(i,j,k) = A(i,j,k) * B(i,j,k)",
-        operands: &[("A", "packed(diagonal)", 3), ("B", "dense", 3)],
-        result: ("C", "packed(diagonal)"),
-        sizes: &[100, 250],
-        whole_up_to: 250,
-    },
-    Kernel {
-        name: "thp-fixed-i",
-        text: "C(i,j,k) = A(i,j,k) * B(i,j,k)",
-        operands: &[("A", "packed(fixed(0,3))", 3), ("B", "dense", 3)],
-        result: ("C", "packed(fixed(0,3))"),
-        sizes: &[100, 250],
-        whole_up_to: 250,
-    },
-    Kernel {
-        name: "mttkrp-fixed-i",
-        text: "D(i,r) = A(i,j,k) * B(j,r) * C(k,r)",
-        operands: &[("A", "packed(fixed(0,3))", 3), ("B", "dense", 2), ("C", "dense", 2)],
-        result: ("D", "dense"),
-        sizes: &[100, 250],
-        whole_up_to: 250,
-    },
-    Kernel {
-        name: "mttkrp-fixed-j",
-        text: "D(i,r) = A(i,j,k) * B(j,r) * C(k,r)",
-        operands: &[("A", "packed(fixed(1,3))", 3), ("B", "dense", 2), ("C", "dense", 2)],
-        result: ("D", "dense"),
-        sizes: &[100, 250],
-        whole_up_to: 250,
-    },
-];
-
-/// The value at a place of a tensor's storage.
-fn value(place: u64) -> f64 {
-    (1 + place % 13) as f64 / 16.0
+/// The size of a dimension.
+#[derive(Clone, Copy)]
+pub enum Size {
+    /// That which the kernel is measured for.
+    N,
+    /// Always the same.
+    Of(u64),
 }
 
-/// A tensor whose dimensions have all the same size.
-pub fn tensor(format: &str, order: usize, size: u64) -> Result<DynTensor> {
-    let (dims, format) = (vec![size; order], format.parse::<FormatSpec>()?.resolve(order)?);
+/// An operand.
+#[derive(Clone, Copy)]
+pub struct Operand {
+    /// Its name.
+    pub name: &'static str,
+    /// Its format.
+    pub format: &'static str,
+    /// Its dimensions.
+    pub dims: &'static [Size],
+    /// Its values.
+    pub values: Values,
+}
+
+/// The values of an operand.
+#[derive(Clone, Copy)]
+pub enum Values {
+    /// Numbers that follow from places.
+    Places,
+    /// The rows of a table of so many.
+    Keys(u64),
+    /// The result of another kernel.
+    Result(&'static str),
+}
+
+impl Size {
+    fn of(self, n: u64) -> u64 {
+        match self {
+            Size::N => n,
+            Size::Of(size) => size,
+        }
+    }
+}
+
+impl Operand {
+    /// The operand with the values of the result of a kernel.
+    pub const fn made_by(self, kernel: &'static str) -> Operand {
+        Operand { values: Values::Result(kernel), ..self }
+    }
+
+    fn tensor(&self, n: u64) -> Result<DynTensor> {
+        let dims: Vec<u64> = self.dims.iter().map(|size| size.of(n)).collect();
+        let format = self.format.parse::<FormatSpec>()?.resolve(dims.len())?;
+        match self.values {
+            Values::Places => stored(dims, &format, DType::F64, |place| (1 + place % 13) as f64 / 16.0),
+            Values::Keys(rows) => stored(dims, &format, DType::I64, |place| (31 * place % rows) as i64),
+            Values::Result(kernel) => {
+                let kernel = table::all().find(|own| own.name == kernel).context("a kernel that is not there")?;
+                let made = kernel.compiled(n)?.result()?;
+                Ok(if *made.format() == format { made } else { made.convert(&format)? })
+            }
+        }
+    }
+}
+
+/// A kernel that is ready to run.
+pub struct Prepared {
+    pub kernel: Compiled,
+    /// Its inputs, in its order.
+    pub inputs: Vec<DynTensor>,
+}
+
+impl Prepared {
+    /// The result of a run on one thread.
+    pub fn result(&self) -> Result<DynTensor> {
+        let given: Vec<(&str, &DynTensor)> = self.kernel.inputs().zip(&self.inputs).collect();
+        let results = with_threads(1, || self.kernel.run_named(&given))?.results;
+        Ok(results.into_iter().next().context("a kernel without a result")?.1)
+    }
+}
+
+impl Kernel {
+    /// The kernel for tensors of a size.
+    pub fn compiled(&self, n: u64) -> Result<Prepared> {
+        self.prepared(self.text, self.result.1, n)
+    }
+
+    /// The same that computes every element, if there is such a statement.
+    pub fn compiled_plain(&self, n: u64) -> Result<Option<Prepared>> {
+        self.plain.map(|text| self.prepared(text, "dense", n)).transpose()
+    }
+
+    fn prepared(&self, text: &str, result: &str, n: u64) -> Result<Prepared> {
+        let operands = self.operands.iter().map(|operand| Ok((operand.name, operand.tensor(n)?)));
+        let operands = operands.collect::<Result<Vec<_>>>()?;
+        let mut options = Options::new().tuned(false).format(self.result.0, result.parse::<FormatSpec>()?);
+        for (name, size) in self.variables {
+            options = options.size(name, size.of(n));
+        }
+        for (name, tensor) in &operands {
+            options = options.tensor(name, tensor);
+        }
+        let kernel = with_threads(1, || Compiled::compile(text, &options)).with_context(|| text.to_string())?;
+        let mut operands: Vec<Option<(&str, DynTensor)>> = operands.into_iter().map(Some).collect();
+        let mut inputs = Vec::new();
+        for name in kernel.inputs() {
+            let own = operands.iter_mut().find(|operand| operand.as_ref().is_some_and(|(own, _)| *own == name));
+            inputs.push(own.and_then(Option::take).context("an input that is no operand")?.1);
+        }
+        Ok(Prepared { kernel, inputs })
+    }
+}
+
+/// A tensor whose values follow from their places in its storage.
+fn stored<T: Element>(dims: Vec<u64>, format: &Format, dtype: DType, value: impl Fn(u64) -> T) -> Result<DynTensor> {
     // In the memory of tensors, whose pages are huge, as those of the peers are.
     let made = |count: u64| -> Result<Buffer> {
-        let mut buffer = Buffer::zeroed(DType::F64, count)?;
-        let values = buffer.as_mut_slice::<f64>().context("a buffer of its own")?;
+        let mut buffer = Buffer::zeroed(dtype, count)?;
+        let values = buffer.as_mut_slice::<T>().context("a buffer of its own")?;
         values.iter_mut().zip(0..).for_each(|(own, place)| *own = value(place));
         Ok(buffer)
     };
-    if format == Format::dense(order) {
-        return Ok(DynTensor::from_dense(dims.clone(), made(dims.iter().product())?, &format)?);
+    if format.packing().is_none() {
+        return Ok(DynTensor::from_dense(dims.clone(), made(dims.iter().product())?, format)?);
     }
-    let (format, levels, count) = DynTensor::packed_levels(&dims, &format)?;
+    let (format, levels, count) = DynTensor::packed_levels(&dims, format)?;
     Ok(DynTensor::from_parts(dims, &format, levels, made(count)?)?)
 }

@@ -1,22 +1,29 @@
 //! Packed tensors beside C that stores the same and NumPy that stores everything, with `./x bench --structures --peers`.
 //!
 //! ```text
-//! kernels.rs    the kernels, their formats and inputs
+//! kernels.rs    what a kernel is, its formats and inputs
+//! table.rs      the kernels
 //! ```
 //!
 //! The C of `peers/structures.c` has the loops that a programmer writes over packed arrays, compiled with `-O3 -march=native -ffast-math`;
 //! NumPy has `einsum` of whole tensors (`peers/structures.py`). All run on one thread and take turns. In its turn each runs twice, and the second
 //! time counts: whose tensors are still in the caches depends on who ran before. Ours are bound to the kernel, as those of C lie where they are. A
 //! time is the median of the rounds; results are compared by the sum of the values that are stored.
+//!
+//! Of covariances of a join, what their structure is worth is measured beside: the same kernel that computes every element (`plain`), and how
+//! long it takes to make the whole tensor of the packed one (`rebuilt`).
 
 mod kernels;
+mod table;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use lacunar::{Bound, DynTensor, FormatSpec, Kernel, Options, Tensor, median};
+use lacunar::{Bound, Format, Tensor, median};
 use lacunar_runtime::pool::with_threads;
 
+use self::kernels::{Kernel, Prepared};
 use crate::peers::program::{Peer, Program, compile, sources};
 
 /// The programs that could be built.
@@ -45,49 +52,48 @@ impl Peers {
 }
 
 /// A kernel with its operands, its last result, and its times.
-struct Prepared<'k> {
+struct Own<'k> {
     bound: Bound<'k, f64>,
+    adds_to: Option<&'static str>,
     times: Vec<f64>,
 }
 
-/// A kernel for operands.
-fn compiled(of: &kernels::Kernel, size: u64) -> Result<(Kernel, Vec<DynTensor>)> {
-    let operands = of.operands.iter().map(|&(name, format, order)| Ok((name, kernels::tensor(format, order, size)?)));
-    let operands = operands.collect::<Result<Vec<_>>>()?;
-    let mut options = Options::new().tuned(false).format(of.result.0, of.result.1.parse::<FormatSpec>()?);
-    for (name, tensor) in &operands {
-        options = options.tensor(name, tensor);
-    }
-    let kernel = with_threads(1, || Kernel::compile(of.text, &options)).with_context(|| of.text.to_string())?;
-    let mut operands: Vec<Option<(&str, DynTensor)>> = operands.into_iter().map(Some).collect();
-    let mut inputs = Vec::new();
-    for name in kernel.inputs() {
-        let own = operands.iter_mut().find(|operand| operand.as_ref().is_some_and(|(own, _)| *own == name));
-        inputs.push(own.and_then(Option::take).context("an input that is no operand")?.1);
-    }
-    Ok((kernel, inputs))
-}
-
-impl<'k> Prepared<'k> {
-    fn new(kernel: &'k Kernel, inputs: Vec<DynTensor>) -> Result<Prepared<'k>> {
-        let given: Vec<(&str, &DynTensor)> = kernel.inputs().zip(&inputs).collect();
-        let results = with_threads(1, || kernel.run_named(&given))?.results;
-        let (_, result) = results.into_iter().next().context("a kernel without a result")?;
-        let mut bound = kernel.bind(Tensor::try_from(result)?, inputs)?;
+impl<'k> Own<'k> {
+    fn new(prepared: &'k Prepared, adds_to: Option<&'static str>) -> Result<Own<'k>> {
+        let result = Tensor::try_from(prepared.result()?)?;
+        let mut bound = prepared.kernel.bind(result, prepared.inputs.clone())?;
         with_threads(1, || bound.run())?;
-        Ok(Prepared { bound, times: Vec::new() })
+        Ok(Own { bound, adds_to, times: Vec::new() })
     }
 
-    /// Runs the kernel, in the memory of its last result.
+    /// Runs the kernel, in the memory of its last result, which holds zeros if the kernel adds to it.
     fn run(&mut self) -> Result<f64> {
+        if let Some(result) = self.adds_to {
+            self.bound.values_mut::<f64>(result).context("a result of its own")?.fill(0.0);
+        }
         let elapsed = with_threads(1, || {
-            let start = std::time::Instant::now();
+            let start = Instant::now();
             self.bound.run().map(|()| start.elapsed())
         })?;
         self.times.push(elapsed.as_secs_f64() * 1e3);
         Ok(self.bound.result().values().iter().sum())
     }
+
+    /// The sum of the values of its result, in the second of two runs.
+    fn turn(&mut self) -> Result<f64> {
+        self.run()?;
+        self.times.pop();
+        self.run()
+    }
+
+    /// The median of the times, without those of the first turns, which are for caches and pages.
+    fn time(&self) -> f64 {
+        median(&self.times[FIRST_TURNS..])
+    }
 }
+
+/// The turns that are not counted.
+const FIRST_TURNS: usize = 2;
 
 /// A peer at work, and its times.
 struct Rival {
@@ -101,6 +107,84 @@ impl Rival {
         let size = size.to_string();
         Ok(Rival { name, peer: Peer::start(name, program, Path::new(&size), kernel, 1)?, times: Vec::new() })
     }
+
+    /// The second of two runs, whose result has to have this sum.
+    fn turn(&mut self, expected: f64) -> Result<()> {
+        self.peer.ask("step")?;
+        let answer = self.peer.ask("step")?;
+        let &[time, sum] = &answer[..] else { anyhow::bail!("{} answered {answer:?}", self.name) };
+        let is_right = (sum - expected).abs() <= 1e-9 * expected.abs().max(1.0);
+        ensure!(is_right, "{} comes to {sum} instead of {expected}", self.name);
+        self.times.push(time);
+        Ok(())
+    }
+
+    fn time(&self) -> f64 {
+        median(&self.times[FIRST_TURNS..])
+    }
+}
+
+/// What was measured of a kernel: milliseconds.
+struct Measured {
+    own: f64,
+    c: Option<f64>,
+    numpy: Option<f64>,
+    /// The same without structure, and what it takes to make the whole tensor of a packed result.
+    plain: Option<(f64, f64)>,
+}
+
+impl Measured {
+    fn print(&self, name: &str, size: u64) {
+        let shown = |time: Option<f64>| match time {
+            Some(time) => (format!("{time:.4}"), format!("{:.2}", time / self.own)),
+            None => ("-".to_string(), "-".to_string()),
+        };
+        let ((c, to_c), (numpy, to_numpy)) = (shown(self.c), shown(self.numpy));
+        let (_, to_plain) = shown(self.plain.map(|(time, _)| time));
+        let rebuilt = self.plain.map_or("-".to_string(), |(_, time)| format!("{:.2}%", 100.0 * time / self.own));
+        let own = self.own;
+        println!(
+            "{name:16} {size:8} {own:10.4} {c:>10} {to_c:>8} {numpy:>10} {to_numpy:>8} {to_plain:>8} {rebuilt:>8}"
+        );
+    }
+}
+
+/// Measures a kernel for a size, beside peers.
+fn measured(kernel: &Kernel, size: u64, rounds: usize, peers: &Peers) -> Result<Measured> {
+    let (prepared, plain) = (kernel.compiled(size)?, kernel.compiled_plain(size)?);
+    let mut own = Own::new(&prepared, None)?;
+    let mut plain = plain.as_ref().map(|plain| Own::new(plain, Some(kernel.result.0))).transpose()?;
+    let mut rebuilt = Vec::new();
+    let numpy = peers.numpy.as_ref().filter(|_| size <= kernel.whole_up_to);
+    let mut rivals = Vec::new();
+    for (name, program) in [("packed C", peers.c.as_ref()), ("numpy", numpy)] {
+        let Some(program) = program else { continue };
+        match Rival::start(name, program, kernel.name, size) {
+            Ok(rival) => rivals.push(rival),
+            Err(error) => println!("{name} is left out: {error:#}"),
+        }
+    }
+    for _ in 0..rounds + FIRST_TURNS {
+        let expected = own.turn()?;
+        for rival in &mut rivals {
+            rival.turn(expected).with_context(|| kernel.name.to_string())?;
+        }
+        let Some(plain) = &mut plain else { continue };
+        let sum = plain.turn()?;
+        let start = Instant::now();
+        let whole = with_threads(1, || own.bound.result().convert(Format::dense(plain.bound.result().dims().len())))?;
+        rebuilt.push(start.elapsed().as_secs_f64() * 1e3);
+        let expected: f64 = whole.values().iter().sum();
+        let is_right = (sum - expected).abs() <= 1e-9 * expected.abs().max(1.0);
+        ensure!(is_right, "{} without structure comes to {sum} instead of {expected}", kernel.name);
+    }
+    let of = |name: &str| rivals.iter().find(|rival| rival.name == name).map(Rival::time);
+    Ok(Measured {
+        own: own.time(),
+        c: of("packed C"),
+        numpy: of("numpy"),
+        plain: plain.map(|plain| (plain.time(), median(&rebuilt[FIRST_TURNS..]))),
+    })
 }
 
 /// Measures and prints what the filters choose, by the name of the kernel.
@@ -111,52 +195,18 @@ pub fn measure(filters: &[String], rounds: usize, quick: bool, with_peers: bool)
     let folder = tempfile::tempdir()?;
     let peers = Peers::build(folder.path(), with_peers);
     println!(
-        "{:16} {:>6} {:>10} {:>10} {:>8} {:>10} {:>8}",
-        "kernel", "n", "ms", "packed C", "ratio", "numpy", "ratio"
+        "{:16} {:>8} {:>10} {:>10} {:>8} {:>10} {:>8} {:>8} {:>8}",
+        "kernel", "n", "ms", "packed C", "ratio", "numpy", "ratio", "plain", "rebuilt"
     );
     let (mut product, mut count) = (0.0, 0);
-    for kernel in kernels::KERNELS.iter().filter(|kernel| super::is_wanted(filters, kernel.name)) {
+    for kernel in table::all().filter(|kernel| super::is_wanted(filters, kernel.name)) {
         for &size in kernel.sizes.iter().take(if quick { 1 } else { usize::MAX }) {
-            let (compiled, inputs) = compiled(kernel, size)?;
-            let mut own = Prepared::new(&compiled, inputs)?;
-            let numpy = peers.numpy.as_ref().filter(|_| size <= kernel.whole_up_to);
-            let mut rivals = Vec::new();
-            for (name, program) in [("packed C", peers.c.as_ref()), ("numpy", numpy)] {
-                let Some(program) = program else { continue };
-                match Rival::start(name, program, kernel.name, size) {
-                    Ok(rival) => rivals.push(rival),
-                    Err(error) => println!("{name} is left out: {error:#}"),
-                }
-            }
-            // The first turns are for caches and pages.
-            for round in 0..rounds + 2 {
-                own.run()?;
-                own.times.pop();
-                let expected = own.run()?;
-                for rival in &mut rivals {
-                    rival.peer.ask("step")?;
-                    let answer = rival.peer.ask("step")?;
-                    let &[time, sum] = &answer[..] else { anyhow::bail!("{} answered {answer:?}", rival.name) };
-                    let is_right = (sum - expected).abs() <= 1e-9 * expected.abs().max(1.0);
-                    ensure!(is_right, "{} of {}: {sum} instead of {expected}", rival.name, kernel.name);
-                    if round >= 2 {
-                        rival.times.push(time);
-                    }
-                }
-            }
-            let mine = median(&own.times[2..]);
-            let shown = |name: &str| {
-                let times = rivals.iter().find(|rival| rival.name == name).map(|rival| median(&rival.times));
-                times.map_or(("-".to_string(), "-".to_string()), |time| {
-                    (format!("{time:.4}"), format!("{:.2}", time / mine))
-                })
-            };
-            if let Some(rival) = rivals.iter().find(|rival| rival.name == "packed C") {
-                product += (median(&rival.times) / mine).ln();
+            let measured = measured(&kernel, size, rounds, &peers)?;
+            measured.print(kernel.name, size);
+            if let Some(time) = measured.c {
+                product += (time / measured.own).ln();
                 count += 1;
             }
-            let ((c, to_c), (numpy, to_numpy)) = (shown("packed C"), shown("numpy"));
-            println!("{:16} {size:6} {mine:10.4} {c:>10} {to_c:>8} {numpy:>10} {to_numpy:>8}", kernel.name);
         }
     }
     if count > 0 {

@@ -32,6 +32,7 @@ mod rows;
 mod same;
 mod skew;
 mod storage;
+mod strips;
 mod tile;
 mod traffic;
 mod workspaces;
@@ -275,7 +276,9 @@ fn special(source: Source<'_>, request: &Request<'_>) -> Option<(Schedule, &'sta
     };
     let tiled =
         || Some((tile::schedule(&kernel, &lhs, &rhs, request.memory)?, "tiles of the result stay in the cache"));
-    skewed.or_else(looked_up).or_else(tiled)
+    let in_strips =
+        || Some((strips::schedule(&kernel, &lhs, &rhs, request)?, "strips of a long sum stay in the cache"));
+    skewed.or_else(looked_up).or_else(tiled).or_else(in_strips)
 }
 
 /// True if a schedule precomputes of a tensor that is made for the loops, which its text could not name.

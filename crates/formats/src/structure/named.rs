@@ -60,15 +60,18 @@ impl Named {
         named("onehot", "(i, j, ..)", "the one element at these coordinates", onehot),
         named(
             "fixed",
-            "(dimension, at)",
-            "the elements whose coordinate in a dimension, counted from 0, is a number",
+            "(dimension, at, ..)",
+            "the elements whose coordinate in a dimension, counted from 0, is a number; of several dimensions, in each",
             fixed,
         ),
         named("row", "(i)", "one row", |order, a| matrix(order, a, 1, &format!("i = {}", at(a, 0)), &[], false)),
         named("column", "(j)", "one column", |order, a| matrix(order, a, 1, &format!("j = {}", at(a, 0)), &[], false)),
-        named("diagonal", "", "elements whose coordinates are all equal", |order, a| {
-            of_order(order, a, &chain(order, "="))
-        }),
+        named(
+            "diagonal",
+            "",
+            "elements whose coordinates are all equal, or those in some dimensions, counted from 0",
+            diagonal,
+        ),
         named("upper", "", "coordinates do not descend: i <= j", |order, a| of_order(order, a, &chain(order, "<="))),
         named("lower", "", "coordinates do not ascend: i >= j", |order, a| of_order(order, a, &chain(order, ">="))),
         named("strictly_upper", "", "coordinates ascend: i < j", |order, a| of_order(order, a, &chain(order, "<"))),
@@ -218,9 +221,30 @@ fn onehot(order: usize, arguments: &[i64]) -> Result<Structure, NamedFault> {
 
 fn fixed(order: usize, arguments: &[i64]) -> Result<Structure, NamedFault> {
     let space = space(order);
-    let &[dim, at] = arguments else { return Err(NamedFault::Arguments) };
-    let dim = usize::try_from(dim).ok().and_then(|dim| space.dims.get(dim)).filter(|_| at >= 0);
-    build(&space, &format!("{} = {at}", dim.ok_or(NamedFault::Arguments)?), &[], "true")
+    let (pairs, []) = arguments.as_chunks::<2>() else { return Err(NamedFault::Arguments) };
+    let dims = apart(&space, &pairs.iter().map(|[dim, _]| *dim).collect::<Vec<_>>())?;
+    if pairs.is_empty() || pairs.iter().any(|[_, at]| *at < 0) {
+        return Err(NamedFault::Arguments);
+    }
+    let parts: Vec<String> = dims.iter().zip(pairs).map(|(dim, [_, at])| format!("{dim} = {at}")).collect();
+    build(&space, &parts.join(" and "), &[], "true")
+}
+
+fn diagonal(order: usize, arguments: &[i64]) -> Result<Structure, NamedFault> {
+    let space = space(order);
+    match apart(&space, arguments)?.as_slice() {
+        [] => of_order(order, &[], &chain(order, "=")),
+        [_] => Err(NamedFault::Arguments),
+        dims => build(&space, &dims.join(" = "), &[], "true"),
+    }
+}
+
+/// The dimensions that numbers name, each once.
+fn apart<'a>(space: &'a Space, numbers: &[i64]) -> Result<Vec<&'a str>, NamedFault> {
+    let is_once = |place: usize| !numbers[..place].contains(&numbers[place]);
+    let named = |number: &i64| space.dims.get(usize::try_from(*number).ok()?).map(String::as_str);
+    let dims = numbers.iter().map(named).collect::<Option<Vec<_>>>().ok_or(NamedFault::Arguments)?;
+    if (0..numbers.len()).all(is_once) { Ok(dims) } else { Err(NamedFault::Arguments) }
 }
 
 fn symmetric(order: usize, arguments: &[i64]) -> Result<Structure, NamedFault> {
@@ -406,6 +430,10 @@ mod tests {
             assert_eq!(of("fixed", &[1, 2]).element(&sizes, &point).unwrap().is_some(), point[1] == 2);
             let diagonal = of("diagonal", &[]).element(&sizes, &point).unwrap();
             assert_eq!(diagonal.is_some(), point[0] == point[1] && point[1] == point[2]);
+            let plane = of("diagonal", &[0, 2]).element(&sizes, &point).unwrap();
+            assert_eq!(plane.is_some(), point[0] == point[2]);
+            let line = of("fixed", &[1, 2, 0, 3]).element(&sizes, &point).unwrap();
+            assert_eq!(line.is_some(), point[..2] == [3, 2]);
             assert_eq!(of("constant", &[]).element(&sizes, &point).unwrap().unwrap().0, [0, 0, 0]);
         }
     }
@@ -421,6 +449,11 @@ mod tests {
         assert_eq!(fault("banded", 2, &[-1, 1]), NamedFault::Arguments);
         assert_eq!(fault("block_diagonal", 2, &[0]), NamedFault::Arguments);
         assert_eq!(fault("onehot", 2, &[1]), NamedFault::Arguments);
-        assert_eq!(fault("fixed", 2, &[2, 1]), NamedFault::Arguments);
+        for wrong in [&[2, 1][..], &[], &[0], &[0, 1, 0, 2], &[0, -1]] {
+            assert_eq!(fault("fixed", 2, wrong), NamedFault::Arguments);
+        }
+        for wrong in [&[0][..], &[0, 0], &[1, 2]] {
+            assert_eq!(fault("diagonal", 2, wrong), NamedFault::Arguments);
+        }
     }
 }

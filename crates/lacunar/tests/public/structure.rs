@@ -13,7 +13,8 @@ fn all() -> Vec<(String, Structure)> {
     let arguments = |named: &Named| -> Vec<Vec<i64>> {
         match named.name {
             "onehot" => vec![vec![2, 1], vec![0, 9]],
-            "fixed" => vec![vec![1, 2], vec![0, 0]],
+            "fixed" => vec![vec![1, 2], vec![0, 0], vec![0, 1, 1, 2]],
+            "diagonal" => vec![vec![], vec![1, 0]],
             "row" | "column" => vec![vec![1]],
             "banded" => vec![vec![2, 1], vec![1], vec![0, 3]],
             "block_diagonal" => vec![vec![2], vec![3]],

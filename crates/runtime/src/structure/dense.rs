@@ -6,6 +6,9 @@
 //! symmetric of     1 2      place 0 from 0, 1 from 1, 2 from 1, 3 from 3      1 2
 //!                  3 4                                                        2 4
 //! ```
+//!
+//! Where forms of coordinates tell what an element is, that changes at a few coordinates of a row only: a packed tensor is completed by copies of
+//! what lies between them, of unique elements first, and of others from these.
 
 use std::ops::Range;
 
@@ -95,6 +98,100 @@ impl<'a> Places<'a> {
                     break;
                 }
                 columns[dim] = 0;
+            }
+        }
+    }
+
+    /// Gives all places of a packed tensor their values, `times` a coefficient; false if only tests of each place tell what these are.
+    pub fn complete<T: Copy>(&self, from: &[T], to: &mut [T], times: impl Fn(T, Coefficient) -> T) -> bool {
+        let (Some(packed), Some((last, _))) = (self.packed, self.sizes.split_last()) else { return false };
+        if !self.points.is_affine() {
+            return false;
+        }
+        let (length, dim) = (last.0 as usize, last.1);
+        let rows = to.len().checked_div(length).unwrap_or(0);
+        let mut row = Row { places: self, columns: self.points.scratch(), breaks: Vec::new(), dim };
+        let is_run = packed.format().mode_order().last() == Some(&dim);
+        for number in 0..rows {
+            let whole = &mut to[number * length..][..length];
+            row.spans(number * length, 0..length, |place, columns, span| {
+                if place != Place::Unique {
+                    return;
+                }
+                if is_run {
+                    let first = position_of_unique(packed, |dim| columns[dim] as u64);
+                    whole[span.clone()].copy_from_slice(&from[first..first + span.len()]);
+                    return;
+                }
+                for at in span {
+                    columns[dim] = at as i64;
+                    whole[at] = from[position_of_unique(packed, |dim| columns[dim] as u64)];
+                }
+            });
+        }
+        // Blocks of rows: what follows from a column is read while its lines are near.
+        let mut target = vec![0; self.strides.len()];
+        for first in (0..rows).step_by(BLOCK) {
+            for begin in (0..length).step_by(BLOCK) {
+                for number in first..rows.min(first + BLOCK) {
+                    let start = number * length;
+                    row.spans(start, begin..length.min(begin + BLOCK), |place, columns, span| {
+                        let Place::Redundant(part) = place else { return };
+                        let part = &self.points.parts[part];
+                        let mut position = |at: usize| {
+                            columns[dim] = at as i64;
+                            part.target(columns, &mut target);
+                            target.iter().zip(&self.strides).map(|(&at, &stride)| at as usize * stride).sum::<usize>()
+                        };
+                        let mut source = position(span.start);
+                        let step = if span.len() > 1 { position(span.start + 1).wrapping_sub(source) } else { 0 };
+                        if step == 1 && part.by.is_one() {
+                            to.copy_within(source..source + span.len(), start + span.start);
+                            return;
+                        }
+                        for at in span {
+                            to[start + at] = times(to[source], part.by);
+                            source = source.wrapping_add(step);
+                        }
+                    });
+                }
+            }
+        }
+        true
+    }
+}
+
+/// The rows, and the elements of each, that are completed together.
+const BLOCK: usize = 64;
+
+/// A row of a tensor that is divided where elements become something else.
+struct Row<'a> {
+    places: &'a Places<'a>,
+    columns: Vec<i64>,
+    breaks: Vec<i64>,
+    /// The dimension along it.
+    dim: usize,
+}
+
+impl Row<'_> {
+    /// Calls a function with what elements are in each part of a range of the row that begins at a place, with the columns of the first of them.
+    fn spans(&mut self, start: usize, range: Range<usize>, mut each: impl FnMut(Place, &mut [i64], Range<usize>)) {
+        let Places { points, sizes, strides, .. } = self.places;
+        let mut rest = start;
+        for &(_, dim) in sizes {
+            self.columns[dim] = (rest / strides[dim].max(1)) as i64;
+            rest %= strides[dim].max(1);
+        }
+        points.breaks(&mut self.columns, self.dim, &mut self.breaks);
+        let mut from = range.start;
+        let ends = self.breaks.iter().map(|&at| usize::try_from(at).unwrap_or(0)).chain([range.end]);
+        for end in ends {
+            let end = end.min(range.end);
+            if end > from {
+                self.columns[self.dim] = from as i64;
+                let place = points.place(&mut self.columns);
+                each(place, &mut self.columns, from..end);
+                from = end;
             }
         }
     }

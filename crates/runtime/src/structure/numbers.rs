@@ -67,10 +67,16 @@ impl<T: Convert> Elements for &[T] {
     }
 
     fn remade(&self, places: &Places<'_>) -> Result<Buffer, AllocError> {
-        let mut values: Vec<T> = Vec::new();
-        let bytes = places.len.saturating_mul(size_of::<T>()) as u64;
-        values.try_reserve_exact(places.len).map_err(|_| AllocError { bytes })?;
-        values.resize(places.len, T::default());
+        // Memory that was given back is taken again: fresh pages cost more than their values.
+        let mut made = Buffer::zeroed(T::DTYPE, places.len as u64)?;
+        let values = made.as_mut_slice::<T>().unwrap_or_default();
+        let multiple = |value: T, by: Coefficient| match by.is_one() {
+            true => value,
+            false => T::from_number(times::<T>(value.number(), by)),
+        };
+        if places.complete(self, values, multiple) {
+            return Ok(made);
+        }
         let chunks = values.len().div_ceil(CHUNK);
         let left = Mutex::new(values.chunks_mut(CHUNK).enumerate());
         pool::run(0, chunks as i64, &|_| {
@@ -81,12 +87,12 @@ impl<T: Convert> Elements for &[T] {
             let mut slots = chunk.iter_mut();
             places.each(range, &mut |source| {
                 if let (Some(slot), Some((at, by))) = (slots.next(), source) {
-                    *slot = if by.is_one() { self[at] } else { T::from_number(times::<T>(self[at].number(), by)) };
+                    *slot = multiple(self[at], by);
                 }
             });
             0
         });
-        Ok(Buffer::from_vec(values))
+        Ok(made)
     }
 }
 

@@ -45,6 +45,11 @@ impl Forms {
         self.constants.len()
     }
 
+    /// The factor of a column in one of them.
+    fn factor(&self, place: usize, column: usize) -> i64 {
+        self.factors[place * self.width + column]
+    }
+
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.constants.is_empty()
@@ -278,6 +283,35 @@ impl Points {
             Some(part) => Place::Redundant(part),
             None => Place::Outside,
         }
+    }
+
+    /// True if forms of coordinates alone tell what an element is, without rounded quotients.
+    pub fn is_affine(&self) -> bool {
+        let mut regions = self.unique.iter().chain(self.parts.iter().map(|part| &part.region));
+        regions.all(|region| region.quotients.len() == 0)
+    }
+
+    /// The coordinates in a dimension, in order, from which on elements may be something else, for the others that the columns have. Only of
+    /// affine ones.
+    pub fn breaks(&self, columns: &mut [i64], dim: usize, breaks: &mut Vec<i64>) {
+        breaks.clear();
+        columns[dim] = 0;
+        let mut root = |at: i64| breaks.extend([at, at + 1]);
+        if self.is_symmetric {
+            (0..self.ranges.len()).filter(|other| *other != dim).for_each(|other| root(columns[other]));
+        }
+        for region in self.unique.iter().chain(self.parts.iter().map(|part| &part.region)) {
+            for forms in [&region.zero, &region.positive] {
+                for place in 0..forms.len() {
+                    match (forms.factor(place, dim), forms.value(place, columns)) {
+                        (0, _) => {}
+                        (factor @ 1.., rest) => root((-rest).div_euclid(factor)),
+                        (factor, rest) => root(rest.div_euclid(-factor)),
+                    }
+                }
+            }
+        }
+        breaks.sort_unstable();
     }
 
     /// Columns for [`Points::place`].
