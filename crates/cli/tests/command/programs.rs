@@ -360,7 +360,7 @@ fn what_is_shown_of_a_structured_tensor_is_all_of_it() {
             "{format}: {text}"
         );
         let written = folder.read("o.tns");
-        let is_entry = |line: &&str| !line.starts_with('#') && !line.ends_with(" 0");
+        let is_entry = |line: &&str| !line.starts_with('#') && !line.ends_with(" 0.0");
         assert_eq!(written.lines().filter(is_entry).count(), 5, "{format}: {written}");
     }
 }
