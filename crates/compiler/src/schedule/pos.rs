@@ -171,8 +171,11 @@ fn missed(kernel: &Kernel, body: &Stmt, originals: &[VarId], key: &AccessKey) ->
         let own = lattice.iterators.iter().position(|it| it.access == *key && it.mode == Mode::Coiterate);
         let covered = match own {
             Some(own) => lattice.points.iter().all(|point| point.has(own)),
-            // A dense level has all coordinates.
-            None => kernel.tensors[key.tensor].format.levels()[place].properties().full,
+            // A dense level has all coordinates, unless a level below stores the same variable: then loops that do not go through it have none.
+            None => {
+                let is_full = kernel.tensors[key.tensor].format.levels()[place].properties().full;
+                is_full && key.vars.iter().filter(|var| **var == vars[place]).count() == 1
+            }
         };
         (!covered).then_some(vars[place])
     })

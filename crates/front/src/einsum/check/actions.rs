@@ -173,7 +173,8 @@ impl Checker<'_> {
         if a.format != b.format {
             return Some(format!("stored as {} and {}", a.format, b.format));
         }
-        (a.structure != b.structure || a.is_unique != b.is_unique).then(|| "with two structures".to_string())
+        // Where all of one has to be there, all of it is made.
+        (a.structure != b.structure).then(|| "with two structures".to_string())
     }
 
     /// An end of a range, as an `i64`, or as a `u64` that may be too large for one.
