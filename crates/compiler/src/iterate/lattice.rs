@@ -362,11 +362,16 @@ impl Points<'_> {
                 points.fold(PointSet::none(), |a, b| a.either(&b))
             }
             Stmt::Where { consumer, producer } => {
+                // What a producer adds to a result by itself is done whether the consumer has something to do or not.
+                let written = producer.writes();
+                let results = written.iter().filter(|tensor| self.kernel.tensors[**tensor].role == Role::Result);
+                let own = results.map(|tensor| self.of_writes(producer, *tensor, producers));
+                let own = own.fold(PointSet::none(), |a, b| a.either(&b));
                 let depth = producers.len();
-                producers.extend(producer.writes().into_iter().map(|tensor| (tensor, &**producer)));
+                producers.extend(written.into_iter().map(|tensor| (tensor, &**producer)));
                 let points = self.of_stmt(consumer, producers);
                 producers.truncate(depth);
-                points
+                own.either(&points)
             }
         }
     }

@@ -7,7 +7,7 @@
 
 use lacunar_base::Arena;
 use lacunar_notation::concrete::{Assign, Stmt};
-use lacunar_notation::{Access, AssignOp, ExprKind, Role, Tensor, VarId, WorkspaceKind};
+use lacunar_notation::{Access, AssignOp, ExprKind, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
 use super::in_order::{ends_compressed, in_order};
 use super::joined::joined;
@@ -36,9 +36,14 @@ pub fn residual(tensors: &Arena<Tensor>, stmt: &Stmt, absent: &dyn Fn(&Access) -
             let producer = residual(tensors, producer, absent);
             let left = producer.as_ref().map(Stmt::writes).unwrap_or_default();
             let empty = |access: &Access| filled.contains(&access.tensor) && !left.contains(&access.tensor);
-            let consumer = residual(tensors, consumer, &|access| absent(access) || empty(access))?;
+            // A producer may add to a result as well, which stays whatever is left of the consumer.
+            let is_result = |tensor: TensorId| tensors[tensor].role == Role::Result;
+            let Some(consumer) = residual(tensors, consumer, &|access| absent(access) || empty(access)) else {
+                return producer.and_then(|producer| keep_writes(producer, &is_result));
+            };
             let read = consumer.reads();
-            match producer.and_then(|producer| keep_writes(producer, &|tensor| read.contains(&tensor))) {
+            let is_wanted = |tensor: TensorId| read.contains(&tensor) || is_result(tensor);
+            match producer.and_then(|producer| keep_writes(producer, &is_wanted)) {
                 Some(producer) => Some(match at_once(tensors, &consumer, &producer) {
                     Some(stmt) => stmt,
                     None => Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) },
@@ -101,7 +106,7 @@ pub(crate) fn nest(mut stmt: &Stmt) -> Option<(Vec<VarId>, &Assign)> {
 }
 
 /// The part of a producer that fills tensors which are still read.
-fn keep_writes(stmt: Stmt, wanted: &dyn Fn(lacunar_notation::TensorId) -> bool) -> Option<Stmt> {
+fn keep_writes(stmt: Stmt, wanted: &dyn Fn(TensorId) -> bool) -> Option<Stmt> {
     match stmt {
         Stmt::Sequence(stmts) => {
             let left: Vec<Stmt> = stmts.into_iter().filter_map(|stmt| keep_writes(stmt, wanted)).collect();

@@ -357,13 +357,21 @@ fn coordinates_of(cx: &mut Lowerer<'_>, positions: VarId, scope: &mut Scope) -> 
         _ => None,
     };
     let (all, size) = strip.unwrap_or((cx.b.int(0), cx.size(original)));
-    let (from, to) = (cx.b.declare("from", all), cx.b.declare("to", size));
+    let (from, to, zero) = (cx.b.declare("from", all), cx.b.declare("to", size), cx.b.int(0));
     for (at, bound, place) in [(low, first, from), (high, last, to)] {
         let is_inside = cx.b.compare(CompareOp::Ne, at, bound);
         cx.when(is_inside, |cx| {
             let parent = position(cx, &key, number.checked_sub(1), scope)?.first();
+            let is_dense = cx.kernel.tensors[key.tensor].format.levels()[number].properties().full;
             let code = level(cx, &key, number, scope)?;
-            let coordinate = code.coordinate(&mut cx.b, "edge", At { parent, position: at, state: None });
+            let coordinate = match is_dense {
+                // Of the positions of all parents, those of one follow each other.
+                true => {
+                    let begin = code.locate(&mut cx.b, parent, zero).unwrap_or(zero);
+                    cx.b.sub(at, begin)
+                }
+                false => code.coordinate(&mut cx.b, "edge", At { parent, position: at, state: None }),
+            };
             cx.b.assign(place, coordinate);
             Ok::<(), Diagnostic>(())
         })?;

@@ -22,6 +22,7 @@
 
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
+use lacunar_notation::provenance::Relation;
 use lacunar_notation::{Expr, ExprKind, Role, TensorId, UnaryFn, VarId, WorkspaceKind};
 
 use crate::algebra::{Support, background, support};
@@ -58,8 +59,8 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
         };
         let visited = || visited_everywhere(kernel, &original_loops(kernel, &kernel.stmt), tensor);
         let known = || dense_result(kernel) || given_all_or_none(kernel, &kernel.stmt, tensor);
-        let has_pairs = holds_pairs(kernel, tensor);
-        let kind = if has_pairs || fits(DENSE_LIMIT) && (visited() && known() || is_whole_result(kernel, tensor)) {
+        let is_array = holds_pairs(kernel, tensor) || counts_iterations(kernel, tensor);
+        let kind = if is_array || fits(DENSE_LIMIT) && (visited() && known() || is_whole_result(kernel, tensor)) {
             WorkspaceKind::Dense
         } else if order == 1 && fits(MARKED_LIMIT) && !is_short(kernel, tensor) {
             match ends(&kernel.stmt, tensor) {
@@ -137,6 +138,16 @@ fn holds_pairs(kernel: &Kernel, tensor: TensorId) -> bool {
         holds |= monoid.is_some_and(|monoid| monoid.compared().is_some());
     });
     holds
+}
+
+/// True if a workspace is over a variable that counts iterations, all of which have a place: of a strip, or of positions.
+fn counts_iterations(kernel: &Kernel, tensor: TensorId) -> bool {
+    let provenance = &kernel.provenance;
+    let counts =
+        |var: &VarId| provenance.origin(*var).is_some_and(|relation| !matches!(relation, Relation::Rename { .. }));
+    let mut found = false;
+    kernel.stmt.visit_assigns(&mut |assign| found |= assign.lhs.tensor == tensor && assign.lhs.vars.iter().any(counts));
+    found
 }
 
 /// True if a workspace is filled alone, and it is cheap to say beforehand how much is added to it.
