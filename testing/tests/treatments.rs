@@ -42,7 +42,7 @@ const MUTATIONS: usize = 4;
 /// One instance in so many gets a treatment.
 const ONE_IN: u64 = 32;
 /// The most elements of the space of a program whose loops are put in other orders.
-const MOST_REARRANGED: u64 = 1 << 24;
+const MOST_REARRANGED: u64 = 1 << 22;
 /// How many random programs there are to choose from.
 const RANDOM: u64 = 800;
 /// The most values of a variable in a text that gets mistakes.
