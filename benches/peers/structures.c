@@ -51,10 +51,11 @@ static void trimv(void) {
     }
 }
 
-static void cov(void) {
+/* The upper triangle of the covariances of the columns of a whole matrix. */
+static void covariance(const double *restrict rows) {
     memset(r, 0, sizeof(double) * (size_t)count);
     for (int64_t t = 0; t < n; t++) {
-        const double *restrict x = a + t * n;
+        const double *restrict x = rows + t * n;
         double *restrict row = r;
         for (int64_t i = 0; i < n; row += n - i, i++) {
             const double own = x[i];
@@ -62,6 +63,8 @@ static void cov(void) {
         }
     }
 }
+
+static void cov(void) { covariance(a); }
 
 static void lrc(void) {
     double *restrict row = r;

@@ -31,8 +31,8 @@ static inline void joined(Parts parts) {
         }
 }
 
-static void join_13(void) { joined((const int[4]){4, 3, 3, 3}); }
-static void join_6(void) { joined((const int[4]){3, 1, 1, 1}); }
+static void join_13(void) { joined(PARTS_13); }
+static void join_6(void) { joined(PARTS_6); }
 
 /* The next rows of all columns, with zeros where there are no more. */
 static inline void loaded(int width, int64_t t, double (*restrict columns)[LANES]) {

@@ -48,15 +48,7 @@ static void sym_rows(void) {
 
 static void skew_cov(void) {
     completed(a, -1, whole);
-    memset(r, 0, sizeof(double) * (size_t)count);
-    for (int64_t t = 0; t < n; t++) {
-        const double *restrict x = whole + t * n;
-        double *restrict row = r;
-        for (int64_t i = 0; i < n; row += n - i, i++) {
-            const double own = x[i];
-            for (int64_t j = i; j < n; j++) row[j - i] += own * x[j];
-        }
-    }
+    covariance(whole);
 }
 
 /* A convolution: the matrix has `TAPS` diagonals, each of one value. Sums of a strip are formed together. */

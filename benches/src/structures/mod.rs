@@ -113,8 +113,7 @@ impl Rival {
         self.peer.ask("step")?;
         let answer = self.peer.ask("step")?;
         let &[time, sum] = &answer[..] else { anyhow::bail!("{} answered {answer:?}", self.name) };
-        let is_right = (sum - expected).abs() <= 1e-9 * expected.abs().max(1.0);
-        ensure!(is_right, "{} comes to {sum} instead of {expected}", self.name);
+        same(self.name, sum, expected)?;
         self.times.push(time);
         Ok(())
     }
@@ -124,7 +123,14 @@ impl Rival {
     }
 }
 
-/// What was measured of a kernel: milliseconds.
+/// Fails unless a sum of values is the expected one, but for rounding.
+fn same(name: &str, sum: f64, expected: f64) -> Result<()> {
+    let is_same = (sum - expected).abs() <= 1e-9 * expected.abs().max(1.0);
+    ensure!(is_same, "{name} comes to {sum} instead of {expected}");
+    Ok(())
+}
+
+/// The times of a kernel and its peers, in milliseconds.
 struct Measured {
     own: f64,
     c: Option<f64>,
@@ -175,8 +181,7 @@ fn measured(kernel: &Kernel, size: u64, rounds: usize, peers: &Peers) -> Result<
         let whole = with_threads(1, || own.bound.result().convert(Format::dense(plain.bound.result().dims().len())))?;
         rebuilt.push(start.elapsed().as_secs_f64() * 1e3);
         let expected: f64 = whole.values().iter().sum();
-        let is_right = (sum - expected).abs() <= 1e-9 * expected.abs().max(1.0);
-        ensure!(is_right, "{} without structure comes to {sum} instead of {expected}", kernel.name);
+        same("the kernel without structure", sum, expected).with_context(|| kernel.name.to_string())?;
     }
     let of = |name: &str| rivals.iter().find(|rival| rival.name == name).map(Rival::time);
     Ok(Measured {

@@ -144,14 +144,19 @@ impl Default for Tuning {
     }
 }
 
-/// What caches keep: limits that kernels compare sizes with while they run.
+/// Limits that kernels compare sizes with while they run: what caches keep, and from where on bits are read faster than lists are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reach {
     /// The bytes from which on a result is stored past the caches, and an operand whose rows are met in no order prefetched.
     pub kept: u64,
     /// The lines that may be prefetched before they are read.
     pub lines_ahead: u64,
+    /// The additions to a workspace up to which its coordinates are put on a list, which is sorted.
+    pub listed: u64,
 }
+
+/// Sorting so many coordinates by insertion takes no longer than reading a few words of marks.
+const LISTED: u64 = 24;
 
 /// The names that [`Machine::named`] knows.
 pub const NAMES: [&str; 7] = ["generic", "generic-v2", "generic-v3", "generic-v4", "icelake", "zen4", "zen5"];
@@ -338,7 +343,7 @@ impl Machine {
         let Caches { level_1, level_2, level_3, .. } = self.caches;
         let shared = if level_3 == 0 { u64::MAX } else { level_3 };
         let lines = (level_1 / 64 / 4).max(1);
-        Reach { kept: level_2.saturating_mul(8).min(shared), lines_ahead: 1 << lines.ilog2() }
+        Reach { kept: level_2.saturating_mul(8).min(shared), lines_ahead: 1 << lines.ilog2(), listed: LISTED }
     }
 
     /// The number of cache lines of 64 bytes that are near: what the second level holds, in powers of two, and half of it at that,

@@ -212,10 +212,15 @@ impl Provenance {
             })
     }
 
+    /// True if the values of a variable are no coordinates of the statement's variables but what some relation made of them: places in
+    /// strips, numbers of these, or positions.
+    pub fn is_made(&self, var: VarId) -> bool {
+        self.origin(var).is_some_and(|relation| !matches!(relation, Relation::Rename { .. }))
+    }
+
     /// True if a variable takes part in no relation but as a name, so that its loop is an ordinary one.
     pub fn is_plain(&self, var: VarId) -> bool {
-        self.origin(var).is_none_or(|relation| matches!(relation, Relation::Rename { .. }))
-            && self.uses(var).all(|relation| matches!(relation, Relation::Rename { .. }))
+        !self.is_made(var) && self.uses(var).all(|relation| matches!(relation, Relation::Rename { .. }))
     }
 
     /// True if the value of a variable is known when `bound` have values: it is among them, or all that some relation made of it

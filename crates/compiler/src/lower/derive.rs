@@ -477,7 +477,7 @@ pub(super) fn is_bound(cx: &Lowerer<'_>, var: VarId, bound: &[VarId]) -> bool {
 }
 
 /// True if the loops to come will not narrow the values of a variable further.
-fn is_settled(cx: &Lowerer<'_>, var: VarId, bound: &[VarId]) -> bool {
+pub(super) fn is_settled(cx: &Lowerer<'_>, var: VarId, bound: &[VarId]) -> bool {
     match cx.kernel.provenance.origin(var) {
         None | Some(Relation::Rename { .. }) => true,
         Some(Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. }) => {

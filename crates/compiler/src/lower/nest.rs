@@ -45,7 +45,7 @@ use lacunar_notation::concrete::Stmt;
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::{Access, Role, VarId, WorkspaceKind};
 
-use super::derive::{coordinate, first, is_bound, range, strip, width};
+use super::derive::{coordinate, first, is_bound, is_settled, range, strip, width};
 use super::scope::{Fact, InStrip, Interval, Scope};
 use super::sinks::{carried, leave, workspace};
 use super::sizes::{constant, divides};
@@ -154,7 +154,12 @@ struct WholeStrips {
 fn whole_strips(cx: &Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Option<WholeStrips> {
     let Some(&Relation::Split { parent, outer, inner, size }) = cx.kernel.provenance.origin(var) else { return None };
     let is_short = var == outer && (2..=SPECIALIZED_SIZE).contains(&size);
-    if !is_short || scope.is_last_strip() || is_bound(cx, inner, &scope.bound()) {
+    // How many strips are whole differs with a loop inside, if what is split is itself a place in a strip that this loop counts.
+    if !is_short
+        || scope.is_last_strip()
+        || is_bound(cx, inner, &scope.bound())
+        || !is_settled(cx, parent, &scope.bound())
+    {
         return None;
     }
     let &[original] = cx.kernel.provenance.originals(inner).as_slice() else { return None };

@@ -161,8 +161,7 @@ fn check_workspaces(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnost
     let mut part = None;
     kernel.stmt.visit_assigns(&mut |assign| {
         if matches!(kernel.tensors[assign.lhs.tensor].role, Role::Workspace(_)) {
-            let derived = |var: &VarId| !matches!(kernel.provenance.origin(*var), None | Some(Relation::Rename { .. }));
-            part = part.or(assign.lhs.vars.iter().copied().find(derived));
+            part = part.or(assign.lhs.vars.iter().copied().find(|var| kernel.provenance.is_made(*var)));
         }
     });
     let Some(part) = part else { return Ok(()) };

@@ -31,7 +31,7 @@ use super::given::order_command;
 use super::order::{choose, choose_factored};
 use super::skew::fresh;
 use super::storage;
-use super::traffic::Memory;
+use super::traffic::{LINE_BYTES, Memory};
 use super::{Request, Search};
 use crate::concretize::{REGISTER_BYTES, fits_registers};
 use crate::iterate::iterators::{AccessKey, level_var};
@@ -40,9 +40,6 @@ use crate::iterate::iterators::{AccessKey, level_var};
 const STRIP_BYTES: u64 = REGISTER_BYTES / 4;
 /// The most bytes of a strip of a row whose length is known, which is divided evenly.
 const MOST_STRIP_BYTES: u64 = REGISTER_BYTES / 2;
-
-/// The bytes of a cache line.
-const LINE_BYTES: u64 = 64;
 
 /// The rows of a tile of registers: as many vectors are loaded for each as for all others together.
 const TILE_ROWS: u64 = 8;
@@ -100,7 +97,7 @@ impl<'a> Rows<'a> {
         let (row, outer) = self.order.split_last()?;
         let (sums, others): (Vec<VarId>, Vec<VarId>) = outer.iter().partition(|var| self.summed.contains(var));
         let order = [others, sums, vec![*row]].concat();
-        let fits = largest <= memory.near * LINE_BYTES as f64;
+        let fits = largest <= memory.near_bytes();
         (fits && order != self.order).then_some(Rows { order, ..*self })
     }
 

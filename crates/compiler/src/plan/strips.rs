@@ -32,8 +32,6 @@ const STRIPS: [u64; 3] = [512, 256, 128];
 const ROWS: u64 = 8;
 /// The least number of strips.
 const LEAST_STRIPS: u64 = 8;
-/// The bytes of a cache line.
-const LINE_BYTES: f64 = 64.0;
 
 /// A statement that sums over one variable, and the caches that it runs with.
 struct Sum<'a> {
@@ -51,7 +49,7 @@ struct Sum<'a> {
 pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, request: &Request<'_>) -> Option<Schedule> {
     let ExprKind::Reduce(_, summed, body) = &flat.kind else { return None };
     let &[summed] = summed.as_slice() else { return None };
-    let near = request.memory.near * LINE_BYTES;
+    let near = request.memory.near_bytes();
     let sum = Sum { kernel, body, lhs, summed, length: kernel.vars[summed].size?, near };
     let is_array = |access: AccessKey| !storage::is_sparse(kernel, access.tensor);
     if request.strict || lhs.vars.is_empty() || !sum.accesses().all(is_array) {

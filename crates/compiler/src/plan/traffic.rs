@@ -37,6 +37,11 @@ impl Memory {
     pub fn of(machine: &Machine) -> Memory {
         Memory { near: machine.near_lines(), line: machine.line_work() }
     }
+
+    /// The bytes that are near.
+    pub(super) fn near_bytes(&self) -> f64 {
+        self.near * LINE_BYTES as f64
+    }
 }
 
 impl Default for Memory {
@@ -45,6 +50,9 @@ impl Default for Memory {
         Memory { near: 4096.0, line: 4.0 }
     }
 }
+
+/// The bytes of a cache line.
+pub(super) const LINE_BYTES: u64 = 64;
 
 /// A loop of a nest.
 #[derive(Clone, Copy, Debug)]

@@ -22,7 +22,6 @@
 
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
-use lacunar_notation::provenance::Relation;
 use lacunar_notation::{Expr, ExprKind, Role, TensorId, UnaryFn, VarId, WorkspaceKind};
 
 use crate::algebra::{Support, background, support};
@@ -142,9 +141,7 @@ fn holds_pairs(kernel: &Kernel, tensor: TensorId) -> bool {
 
 /// True if a workspace is over a variable that counts iterations, all of which have a place: of a strip, or of positions.
 fn counts_iterations(kernel: &Kernel, tensor: TensorId) -> bool {
-    let provenance = &kernel.provenance;
-    let counts =
-        |var: &VarId| provenance.origin(*var).is_some_and(|relation| !matches!(relation, Relation::Rename { .. }));
+    let counts = |var: &VarId| kernel.provenance.is_made(*var);
     let mut found = false;
     kernel.stmt.visit_assigns(&mut |assign| found |= assign.lhs.tensor == tensor && assign.lhs.vars.iter().any(counts));
     found

@@ -206,9 +206,7 @@ impl Wanted<'_> {
             return Err(refuse("E1212", name.span, message, "positions under those of other loops")
                 .hint("split the positions and name the inner part, or leave the loop over coordinates"));
         }
-        let derived = |leaf: &&VarId| {
-            kernel.provenance.origin(**leaf).is_some_and(|relation| !matches!(relation, Relation::Rename { .. }))
-        };
+        let derived = |leaf: &&VarId| kernel.provenance.is_made(**leaf);
         if let (Some(WorkspaceKind::Scalar), Some(name)) = (kind, self.vars.first()) {
             let message = format!("a `scalar` workspace has one value, and none for each `{name}`");
             return Err(refuse("E1212", name.span, message, "several values")

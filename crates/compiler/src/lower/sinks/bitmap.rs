@@ -50,12 +50,10 @@ use crate::iterate::reading::{is_read_in_order, is_searched};
 use crate::levels::{Word, list_levels};
 use crate::lower::count::{self, Additions};
 use crate::lower::scope::{Fact, Interval, Scope};
-use crate::lower::sizes::{ceil_div, product};
+use crate::lower::sizes::{ceil_div, constant, product};
 use crate::lower::storage::code;
 use crate::lower::{INDEX, Lowerer, MutableVar, TensorCode, statement};
 
-/// So many additions at most are put on a list: sorting them by insertion takes no longer than reading a few words.
-const FEW: i64 = 24;
 /// The groups of 64 words (4096 coordinates) for each addition that are not read, but for which the list is sorted.
 const SPARSE: i64 = 1;
 /// The coordinates for each addition between the least and the greatest of which all marks are read.
@@ -346,7 +344,7 @@ pub(in crate::lower) type Body<'a> = &'a mut dyn FnMut(&mut Lowerer<'_>, ExprId)
 /// The conditions that additions are put on a list that is sorted, and that all marks between are read.
 fn conditions(cx: &mut Lowerer<'_>, additions: Additions) -> (ExprId, ExprId) {
     let between = additions.between(cx);
-    let (few, most) = (cx.b.int(FEW), cx.b.var(additions.most));
+    let (few, most) = (constant(&mut cx.b, cx.options.reach.listed), cx.b.var(additions.most));
     let is_few = cx.b.compare(CompareOp::Le, most, few);
     let per_group = cx.b.int(SPARSE * Word::BITS * Word::BITS);
     let groups = cx.b.binary(BinaryOp::Div, between, per_group);
