@@ -28,10 +28,21 @@ pub fn structured(entries: &Entries, structure: &Structure) -> Entries {
         let Some(Some((source, by))) = structure.element(&params, &signed(&point)) else { continue };
         let source: Vec<u64> = source.iter().map(|at| *at as u64).collect();
         if let Some(value) = entries.values.get(&source) {
-            made.values.insert(point, times(*value, by));
+            made.values.insert(point, times(settled(*value, structure, &params, &source), by));
         }
     }
     made
+}
+
+/// The value of a unique entry: of one that is known to equal a multiple of itself, half of the sum of the two.
+fn settled(value: Scalar, structure: &Structure, params: &[i64], point: &[u64]) -> Scalar {
+    let tied = structure.tied().filter(|(elements, _)| elements.contains(params, &signed(point)) == Some(true));
+    match (value, tied.map(|(_, by)| times(value, *by))) {
+        (Scalar::Int(own), Some(Scalar::Int(other))) => Scalar::Int((own + other) / 2),
+        (Scalar::Real(own), Some(Scalar::Real(other))) => Scalar::Real((own + other) / 2.0),
+        (Scalar::Complex(own), Some(Scalar::Complex(other))) => Scalar::Complex((own + other) / 2.0),
+        (own, _) => own,
+    }
 }
 
 /// The unique entries alone.

@@ -34,7 +34,7 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     let mut signatures = Vec::new();
     for (file, shape) in &files {
         let (written, own) = ship(&kernel, Path::new(file), *shape)?;
-        written.iter().for_each(|file| eprintln!("wrote {file}"));
+        written.iter().for_each(|file| output::tell(&format!("wrote {file}\n")));
         signatures.extend(own);
     }
     let mut text = String::new();
@@ -45,7 +45,7 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     }
     if let Some(folder) = &args.emit_to {
         for file in emit::to_folder(&kernel, &stages, folder)? {
-            eprintln!("wrote {file}");
+            output::tell(&format!("wrote {file}\n"));
         }
     }
     report::warn(&kernel, args);

@@ -6,6 +6,8 @@ use std::io::IsTerminal;
 use lacunar::{Category, Diagnostic, Error, StorageError};
 use lacunar_runtime::io::IoError;
 
+use crate::output;
+
 /// A difference was found by `--check`.
 pub const DIFFERENCE: u8 = 1;
 /// A mistake in what the user wrote.
@@ -74,7 +76,7 @@ impl Failure {
         match self {
             // A closed pipe is the reader's choice.
             Failure::Usage(error) => drop(error.print()),
-            other => eprint!("{}", other.render(color)),
+            other => output::tell(&other.render(color)),
         }
     }
 

@@ -25,6 +25,12 @@ pub fn print(text: &[u8]) -> Result<(), Failure> {
     }
 }
 
+/// Prints to standard error. If that can't be written to, nobody can be told.
+pub fn tell(text: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
 /// Writes a result to a file, whole or not at all; `-` is standard output, as `.tns`. A dense tensor is written as an
 /// array where the file's format has arrays. `base` is the first index of a file that does not tell it.
 ///

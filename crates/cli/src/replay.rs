@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use crate::failure::INTERNAL;
+use crate::output;
 
 /// The folders in which a replay file may be put, in order of preference.
 pub fn places() -> Vec<PathBuf> {
@@ -38,7 +39,7 @@ pub fn guarded(argv: &[OsString], folders: &[PathBuf], run: impl FnOnce() -> u8)
     let fault = FAULT.lock().ok().and_then(|mut fault| fault.take());
     outcome.unwrap_or_else(|_| {
         let fault = fault.unwrap_or_else(|| "panicked".to_string());
-        eprintln!("error: internal error: {fault}");
+        output::tell(&format!("error: internal error: {fault}\n"));
         write_and_tell(argv, folders, &fault);
         INTERNAL
     })
@@ -48,8 +49,10 @@ pub fn guarded(argv: &[OsString], folders: &[PathBuf], run: impl FnOnce() -> u8)
 pub fn write_and_tell(argv: &[OsString], folders: &[PathBuf], fault: &str) {
     let text = content(argv, fault);
     match folders.iter().find_map(|folder| write(folder, &text)) {
-        Some(path) => eprintln!("This is a fault of lacunar. To report it, send {} along.", path.display()),
-        None => eprintln!("This is a fault of lacunar. To report it, send this along:\n{text}"),
+        Some(path) => {
+            output::tell(&format!("This is a fault of lacunar. To report it, send {} along.\n", path.display()));
+        }
+        None => output::tell(&format!("This is a fault of lacunar. To report it, send this along:\n{text}\n")),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::check::Verdict;
 use crate::failure::Failure;
 use crate::inputs::{Input, LoadTimes, sizes_text};
 use crate::measure::{Sum, first_entries, min, ms, number, sum_and_norm};
+use crate::output;
 use crate::request::Request;
 use lacunar_base::amounts::bytes_text;
 use lacunar_notation::{Action, Role};
@@ -267,7 +268,7 @@ pub fn compiled_json(
 /// Tells of possible surprises, unless the explanation does.
 pub fn warn(kernel: &Kernel, args: &ProgramArgs) {
     if !args.explain {
-        kernel.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+        kernel.warnings().iter().for_each(|warning| output::tell(&format!("warning: {warning}\n")));
     }
 }
 

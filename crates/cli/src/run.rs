@@ -157,8 +157,8 @@ impl Shown {
     fn print(&self, aside: &str, text: &str) -> Result<(), Failure> {
         match self {
             Shown::Out => output::print(format!("{aside}{text}").as_bytes())?,
-            Shown::Err => eprint!("{aside}{text}"),
-            Shown::Json | Shown::Quiet { .. } => eprint!("{aside}"),
+            Shown::Err => output::tell(&format!("{aside}{text}")),
+            Shown::Json | Shown::Quiet { .. } => output::tell(aside),
         }
         Ok(())
     }

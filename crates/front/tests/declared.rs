@@ -80,28 +80,44 @@ fn names_in_conditions_are_parameters() {
     alike(&rule, &banded, &[5, 6], &[2]).unwrap();
 }
 
-/// Each relation with the function and the factor that it writes: `T(x) = c T(g(x))`.
-type Relation = (&'static str, fn(&[i64]) -> Vec<i64>, i64, bool);
+/// Each relation with the function and the factor that it writes: `T(x) = c T(g(x))`; and the elements that may be other than 0.
+type Relation = (&'static str, fn(&[i64]) -> Vec<i64>, i64, bool, fn(&[i64]) -> bool);
 
 #[test]
 fn relations_hold_of_all_elements() {
     let cases: &[Relation] = &[
-        ("A(i,j): A(j,i) = A(i,j); i <= j + 1", |x| vec![x[1], x[0]], 1, false),
-        ("A(i,j): A(j,i) = -A(i,j); j <= i + 1", |x| vec![x[1], x[0]], -1, false),
-        ("A(i,j): A(j,i) = -conj(A(i,j)); (i + j) mod 2 = 0", |x| vec![x[1], x[0]], -1, true),
-        ("A(i,j): A(i+2,j+1) = A(i,j)", |x| vec![x[0] + 2, x[1] + 1], 1, false),
-        ("A(i,j): A(i+2,j-3) = A(i,j)", |x| vec![x[0] + 2, x[1] - 3], 1, false),
-        ("A(i,j): A(3-i,4-j) = -A(i,j)", |x| vec![3 - x[0], 4 - x[1]], -1, false),
-        ("A(i,j): A(i,j) = A(2,j)", |x| vec![2, x[1]], 1, false),
-        ("A(i,j): A(i,j+2) = A(i,j); j <= 4", |x| vec![x[0], x[1] + 2], 1, false),
-        ("A(i,j,k): A(k,j,i) = A(i,j,k)", |x| vec![x[2], x[1], x[0]], 1, false),
-        ("A(i,j,k): A(i+1,j,k+1) = A(i,j,k); j <= 1", |x| vec![x[0] + 1, x[1], x[2] + 1], 1, false),
+        ("A(i,j): A(j,i) = A(i,j); i <= j + 1", |x| vec![x[1], x[0]], 1, false, |x| x[0] <= x[1] + 1),
+        ("A(i,j): A(j,i) = -A(i,j); j <= i + 1", |x| vec![x[1], x[0]], -1, false, |x| x[1] <= x[0] + 1 && x[0] != x[1]),
+        (
+            "A(i,j): A(j,i) = -conj(A(i,j)); (i + j) mod 2 = 0",
+            |x| vec![x[1], x[0]],
+            -1,
+            true,
+            |x| (x[0] + x[1]) % 2 == 0,
+        ),
+        ("A(i,j): A(i+2,j+1) = A(i,j)", |x| vec![x[0] + 2, x[1] + 1], 1, false, |_| true),
+        ("A(i,j): A(i+2,j-3) = A(i,j)", |x| vec![x[0] + 2, x[1] - 3], 1, false, |_| true),
+        ("A(i,j): A(3-i,4-j) = -A(i,j)", |x| vec![3 - x[0], 4 - x[1]], -1, false, |x| x != [3 - x[0], 4 - x[1]]),
+        ("A(i,j): A(i,j) = A(2,j)", |x| vec![2, x[1]], 1, false, |_| true),
+        ("A(i,j): A(i,j+2) = A(i,j); j <= 4", |x| vec![x[0], x[1] + 2], 1, false, |x| x[1] <= 4),
+        ("A(i,j,k): A(k,j,i) = A(i,j,k)", |x| vec![x[2], x[1], x[0]], 1, false, |_| true),
+        ("A(i,j,k): A(i+1,j,k+1) = A(i,j,k); j <= 1", |x| vec![x[0] + 1, x[1], x[2] + 1], 1, false, |x| x[1] <= 1),
+        ("A(i,j): A(j,i) = A(i,j); j <= i", |x| vec![x[1], x[0]], 1, false, |x| x[1] <= x[0]),
+        (
+            "A(i,j): A(j,i) = -A(i,j); j < i or i = 0",
+            |x| vec![x[1], x[0]],
+            -1,
+            false,
+            |x| x[1] < x[0] || (x[0] == 0 && x[1] != 0),
+        ),
+        ("A(i,j): A(i,j) = A(2,j); i != 2 or j <= 1", |x| vec![2, x[1]], 1, false, |x| x[0] != 2 || x[1] <= 1),
     ];
-    for (text, partner, sign, conjugate) in cases {
+    for (text, partner, sign, conjugate, may_be) in cases {
         let rule = declared(text);
         let dims = &[5, 5, 5][..rule.order()];
         let element = |point: &[i64]| rule.element(dims, point).expect("small numbers fit");
         for point in points(dims) {
+            assert_eq!(element(&point).is_some(), may_be(&point), "{text}: {point:?}\n{rule}");
             let other = partner(&point);
             if !other.iter().zip(dims).all(|(at, size)| (0..*size).contains(at)) {
                 continue;
@@ -115,6 +131,14 @@ fn relations_hold_of_all_elements() {
                 "{text}: {point:?} is {p}, {other:?} {q}\n{rule}"
             );
         }
+    }
+}
+
+#[test]
+fn lines_that_a_condition_cuts_are_refused() {
+    for text in ["A(i,j): A(i+1,j) = A(i,j); i >= 1", "A(i,j): A(i+1,j+1) = A(i,j); i = j + 1; j != 2"] {
+        let refused = structure::parse(text).unwrap_err();
+        assert_eq!(refused.code, "E1509", "{text}");
     }
 }
 

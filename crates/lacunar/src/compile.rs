@@ -6,7 +6,7 @@
 
 mod stages;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use lacunar_backend_c::{COptions, print};
@@ -17,8 +17,8 @@ use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_compiler::{structure, swaps};
 use lacunar_formats::{DType, IndexWidth};
-use lacunar_front::Language;
 use lacunar_front::stur::translate;
+use lacunar_front::{Declarations, Language};
 use lacunar_imp::{Function, Param, Verified, optimize, verify};
 use lacunar_machine::Machine;
 use lacunar_notation::concrete::{Assign, Kernel};
@@ -255,7 +255,7 @@ fn checked(source: &str, options: &Options, trace: &mut Trace) -> Result<Checked
     let schedules = trace
         .time("check", || check_schedule(options.schedule.text(), &program))
         .map_err(|diagnostics| scheduling(options, diagnostics))?;
-    fit_widths(&mut program);
+    fit_widths(&mut program, &options.declarations);
     let unique: Vec<TensorId> = program.tensors.handles().filter(|id| program.tensors[*id].is_unique).collect();
     structure::check(&program).map_err(fault)?;
     trace.print("structure", || structures(&program));
@@ -548,14 +548,23 @@ pub(crate) fn commands(program: &Program, number: usize, plan: &Plan) -> Vec<Str
 }
 
 /// Index arrays: wide enough for the dimensions, as tensors of these sizes have them, and in results for as many values as the
-/// operands may have, unless the result is given or read too: it is stored as it is.
-fn fit_widths(program: &mut Program) {
+/// operands may have, unless the result is given or read too, or takes the place of a tensor that is: it is stored as it is.
+fn fit_widths(program: &mut Program, declarations: &Declarations) {
     let mut given = program.given();
-    Action::visit(&program.body, &mut |action| {
-        if let Action::Read(tensor, _) = action {
-            given.insert(*tensor);
-        }
+    given.extend(
+        program.tensors.iter().filter(|(_, tensor)| declarations.given.contains(&tensor.name)).map(|(id, _)| id),
+    );
+    let mut exchanged = Vec::new();
+    Action::visit(&program.body, &mut |action| match action {
+        Action::Read(tensor, _) => _ = given.insert(*tensor),
+        Action::Swap(a, b) | Action::Snapshot(a, b) => exchanged.push([*a, *b]),
+        _ => {}
     });
+    let is_joined =
+        |given: &BTreeSet<TensorId>, pair: &[TensorId; 2]| pair.iter().filter(|id| given.contains(id)).count() == 1;
+    while let Some(pair) = exchanged.iter().find(|pair| is_joined(&given, pair)) {
+        given.extend(*pair);
+    }
     let widest = program.tensors.iter().map(|(_, tensor)| tensor.format.widest_positions()).max();
     let tensors: Vec<TensorId> = program.tensors.iter().map(|(id, _)| id).collect();
     for id in tensors {

@@ -19,6 +19,9 @@ use crate::disjoint::without;
 use crate::piece::Piece;
 use crate::set::{Set, Space};
 
+/// A map of more pieces takes no piece whose points may have targets: it would be compared with each of them.
+const MOST_COMPARED: usize = 128;
+
 /// Points, with their targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapPiece {
@@ -104,7 +107,7 @@ impl Map {
         }
         let left = left.into_iter().filter_map(MapPiece::simplified);
         self.pieces.extend(left);
-        (self.pieces.len() <= Set::MOST_PIECES).then_some(())
+        (self.pieces.len() <= MOST_COMPARED).then_some(())
     }
 
     /// Adds a piece none of whose points has a target yet, which is not looked after.

@@ -1,5 +1,6 @@
 //! Files that the command writes: their rights, and what an interruption leaves; two results do not go into one file.
 
+use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -189,4 +190,14 @@ fn places_for_outputs_are_checked_before_anything_runs() {
     // How a result is stored is known when the program is compiled.
     let output = folder.run("run 'C(i,j) = 2 * A(i,j)' -i A:a.mtx -f C:csr -o C:c.npy");
     assert!(output.code == 3 && output.out.is_empty() && output.err.contains("write .npz instead"), "{output:#?}");
+}
+
+#[test]
+fn messages_that_nobody_can_be_told_change_no_exit_code() {
+    for (line, code) in [("run 'y(i) = A(i,j'", 2), ("run 'y(i) = x(i)' -g x:ones -d x:3 --explain -q", 0)] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lacunar"));
+        command.args(shlex::split(line).unwrap()).stdout(Stdio::null()).stderr(full);
+        assert_eq!(command.status().unwrap().code(), Some(code), "{line}");
+    }
 }

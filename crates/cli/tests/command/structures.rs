@@ -43,6 +43,23 @@ fn info_names_structures() {
 }
 
 #[test]
+fn diagonals_of_hermitian_matrices_are_real() {
+    let folder = Folder::new();
+    matrix(&folder, "a.mtx", [2, 2], "complex general", &["1 1 1 -1", "1 2 2 0", "2 1 2 0", "2 2 3 1"]);
+    assert!(!folder.succeed("info a.mtx").contains("hermitian"));
+    let expected = "element (0, 0) is 1-1i, but by its structure it is 1";
+    folder.fail("run 'x(i,j) = A(i,j)' -i A:a.mtx -p A:hermitian", 3, expected);
+    folder.fail("run 'x(i,j) = A(i,j)' -i A:a.mtx -p 'A(i,j): A(j,i) = conj(A(i,j))'", 3, expected);
+    folder.fail("convert a.mtx b.mtx -f 'packed(hermitian)'", 3, expected);
+    for format in ["dense", "csr"] {
+        let made = format!(
+            "run 'x = max(i, abs(imag(A(i,i)))); print x' -g A:rand -d A:3,3 -t A:c128 -f A:{format} -p A:hermitian -q"
+        );
+        assert_eq!(folder.succeed(&made).trim(), "x = 0", "{format}");
+    }
+}
+
+#[test]
 fn kernels_read_each_element_once() {
     let folder = Folder::new();
     mesh(&folder);

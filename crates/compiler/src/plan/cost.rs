@@ -36,6 +36,8 @@ const CONVERSION: f64 = 12.0;
 /// Work of one value put into a marked, and into a sorted workspace.
 const MARKED: f64 = 4.0;
 const SORTED: f64 = 40.0;
+/// Work of one coordinate in a merge of two lists: one comparison, whose outcome no processor foresees.
+const MERGED: f64 = 3.0;
 /// Work of an innermost iteration in a vector loop, and of a strided or gathered operand in it.
 const VECTOR: f64 = 0.25;
 const CONTIGUOUS: f64 = 0.12;
@@ -250,7 +252,7 @@ impl Model<'_> {
                         let looked_at = match met {
                             Met::Left => a.1,
                             Met::Right => b.1,
-                            Met::Both => a.1 + b.1,
+                            Met::Both => (a.1 + b.1) * MERGED,
                         };
                         Some((a.0.min(b.0), looked_at))
                     }

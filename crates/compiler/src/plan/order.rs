@@ -72,10 +72,12 @@ pub(super) fn choose_factored(
     memory: Memory,
 ) -> Option<(Choice, Expr)> {
     let natural = natural_order(kernel, lhs, flat);
-    // One sum, or two factors, leave nothing to be multiplied behind another sum.
-    let factors = flat.accesses().len();
-    let few = flat.reduced_vars().len() < 2 || factors < 3;
-    if few || natural.len() > EXHAUSTIVE || !may_factor(kernel, lhs, flat) {
+    // Two factors leave nothing to be multiplied behind a sum.
+    if flat.reduced_vars().is_empty()
+        || flat.accesses().len() < 3
+        || natural.len() > EXHAUSTIVE
+        || !may_factor(kernel, lhs, flat)
+    {
         return None;
     }
     let factored = |order: &[VarId]| cost(kernel, lhs, &factor(flat.clone(), order), order, memory);

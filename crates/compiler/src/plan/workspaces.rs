@@ -22,9 +22,9 @@
 
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
-use lacunar_notation::{Expr, ExprKind, Role, TensorId, UnaryFn, VarId, WorkspaceKind};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Role, TensorId, UnaryFn, VarId, WorkspaceKind};
 
-use crate::algebra::{Support, background, support};
+use crate::algebra::{Support, background, is_left_out, support};
 use crate::iterate::additions::counted_over;
 use crate::iterate::in_order::bounds_all;
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
@@ -241,7 +241,15 @@ fn all_or_none(kernel: &Kernel, stmt: &Stmt, vars: &[VarId], inside: bool) -> bo
     match stmt {
         Stmt::Assign(assign) => {
             let originals: Vec<VarId> = vars.iter().flat_map(|var| kernel.provenance.originals(*var)).collect();
+            // A value that changes no sum is left out where nothing is stored, be it other than 0.
+            let is_left_out = match assign.op {
+                AssignOp::Set => false,
+                AssignOp::Reduce(monoid) => background(&kernel.tensors, &assign.rhs)
+                    .is_some_and(|found| found.absent && !found.value.is_zero() && is_left_out(monoid, found.value)),
+            };
+            let of_sparse = |access: &Access| !covers_access(kernel, access, &originals);
             covers(kernel, &assign.rhs, &originals)
+                && !(is_left_out && assign.rhs.accesses().into_iter().any(of_sparse))
         }
         Stmt::Sequence(stmts) => stmts.iter().all(|stmt| all_or_none(kernel, stmt, vars, inside)),
         Stmt::Where { consumer, producer } => {
@@ -262,10 +270,7 @@ fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
         |expr: &Expr| background(&kernel.tensors, expr).is_some_and(|found| found.absent && found.value.is_zero());
     match &expr.kind {
         ExprKind::Literal(_) => true,
-        ExprKind::Access(access) => {
-            let sparse = |(level, _)| vars.contains(&level_var(kernel, &AccessKey::from(access), level));
-            !sparse_levels(kernel, access.tensor).any(sparse)
-        }
+        ExprKind::Access(access) => covers_access(kernel, access, vars),
         ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) => covers(kernel, a, vars),
         // The values alone tell where something is.
         ExprKind::Unary(UnaryFn::Prune, _) => false,
@@ -287,6 +292,12 @@ fn covers(kernel: &Kernel, expr: &Expr, vars: &[VarId]) -> bool {
         ExprKind::Apply(_, operands) => operands.iter().all(|operand| covers(kernel, operand, vars)),
         ExprKind::Select(operands) => operands.iter().all(|operand| covers(kernel, operand, vars)),
     }
+}
+
+/// True if an operand is stored at every coordinate of `vars`.
+fn covers_access(kernel: &Kernel, access: &Access, vars: &[VarId]) -> bool {
+    let sparse = |(level, _)| vars.contains(&level_var(kernel, &AccessKey::from(access), level));
+    !sparse_levels(kernel, access.tensor).any(sparse)
 }
 
 /// True if all operands of an expression are stored everywhere. Constants are, but for 0, which makes nothing present.

@@ -42,7 +42,7 @@ pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
         let mut explicit = make_explicit(statement, &mut vars);
         let is_held = held.contains(&target);
         if is_held && explicit.op == AssignOp::Reduce(Monoid::SUM) {
-            // The values before have the structure that is declared, and so have sums of such.
+            // The values before have the structure that is declared, and so have sums of such. Other operations may have no value before.
             explicit.op = AssignOp::Set;
         }
         let declared = program.tensors[target].structure.as_deref();
@@ -63,21 +63,33 @@ pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
 }
 
 /// The tensors that have what is declared of them before and after each statement: those in packed formats, and those that nothing but
-/// statements and callers give values, if what has no value yet is 0.
+/// statements, callers and files give values, with which they are compared, if what has no value yet is 0. They may take the values of others
+/// that have the same.
 fn held(program: &Program) -> Vec<TensorId> {
-    let mut changed = Vec::new();
+    let (mut changed, mut exchanged) = (Vec::new(), Vec::new());
     Action::visit(&program.body, &mut |action| match action {
-        Action::Fill(tensor, _) | Action::Random { tensor, .. } | Action::Read(tensor, _) => changed.push(*tensor),
-        Action::Change { tensor, .. } => changed.push(*tensor),
-        Action::Swap(a, b) | Action::Snapshot(a, b) => changed.extend([*a, *b]),
+        Action::Fill(tensor, _) | Action::Random { tensor, .. } | Action::Change { tensor, .. } => {
+            changed.push(*tensor)
+        }
+        Action::Swap(a, b) | Action::Snapshot(a, b) => exchanged.push([*a, *b]),
         _ => {}
     });
-    let is_kept = |id: TensorId| {
+    let is_declared = |id: TensorId| {
         let tensor = &program.tensors[id];
-        let is_declared = tensor.structure.is_some() && tensor.fill().is_zero() && !changed.contains(&id);
-        tensor.format.packing().is_some() || is_declared
+        tensor.structure.is_some() && tensor.fill().is_zero() && !changed.contains(&id)
     };
-    program.tensors.handles().filter(|id| is_kept(*id)).collect()
+    let is_packed = |id: TensorId| program.tensors[id].format.packing().is_some();
+    let mut held: Vec<TensorId> = program.tensors.handles().filter(|id| is_packed(*id) || is_declared(*id)).collect();
+    let structure = |id: TensorId| &program.tensors[id].structure;
+    loop {
+        let differs = |[a, b]: &[TensorId; 2]| structure(*a) != structure(*b) || held.contains(a) != held.contains(b);
+        let lost: Vec<TensorId> = exchanged.iter().filter(|pair| differs(pair)).flatten().copied().collect();
+        let before = held.len();
+        held.retain(|id| is_packed(*id) || !lost.contains(id));
+        if held.len() == before {
+            return held;
+        }
+    }
 }
 
 /// True if the sizes of a tensor are all that its structure depends on.

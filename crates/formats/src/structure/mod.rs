@@ -12,6 +12,9 @@
 //!             redundant [m, n] -> { [i, j] -> -1 * [j, i] : 0 <= j < i < n }
 //! ```
 //!
+//! Of some unique elements it may be known besides that they equal a multiple of themselves: those on the diagonal of a Hermitian matrix
+//! are real.
+//!
 //! Invariants: both lie in the tensor's box; no redundant element is unique; every redundant one maps to a unique one. With the unique
 //! elements, mapped to themselves, the map is the *closed* map, which is idempotent: an element is its coefficient times the element that
 //! it maps to. `named.rs` is the library of structures that have names.
@@ -51,6 +54,8 @@ pub struct Structure {
     /// Set from the beginning, unless all coordinates can be exchanged.
     redundancy: OnceLock<Map>,
     is_symmetric: bool,
+    /// Unique elements that equal a multiple of themselves.
+    tied: Option<Box<(Set, Coefficient)>>,
     /// The words by which somebody declared it.
     said: Option<Box<str>>,
 }
@@ -109,7 +114,7 @@ impl Structure {
     fn made(context: &Piece, unique: Set, redundancy: Map) -> Structure {
         let order = unique.space().dims.len();
         let redundancy = OnceLock::from(redundancy);
-        Structure { order, context: context.clone(), unique, redundancy, is_symmetric: false, said: None }
+        Structure { order, context: context.clone(), unique, redundancy, is_symmetric: false, tied: None, said: None }
     }
 
     /// The most dimensions of a structure in which all coordinates can be exchanged: one of 7 has 5,040 orders of coordinates.
@@ -134,7 +139,15 @@ impl Structure {
             return Err(StructureFault::Space);
         }
         let (context, unique) = exchange::sorted(space).ok_or(StructureFault::Unknown)?;
-        Ok(Structure { order, context, unique, redundancy: OnceLock::new(), is_symmetric: true, said: None })
+        Ok(Structure {
+            order,
+            context,
+            unique,
+            redundancy: OnceLock::new(),
+            is_symmetric: true,
+            tied: None,
+            said: None,
+        })
     }
 
     fn check(&self) -> Result<(), StructureFault> {
@@ -155,6 +168,25 @@ impl Structure {
         redundancy = redundancy.restricted(support)?;
         let unique = support.subtract(&redundancy.domain())?.coalesced();
         Some(Structure::made(context, unique, redundancy))
+    }
+
+    /// The structure with unique elements that equal themselves times a coefficient: those on the diagonal of a Hermitian matrix equal
+    /// their conjugates. Data are compared with this; what is inferred of results does not say it.
+    pub fn with_tied(self, elements: Set, coefficient: Coefficient) -> Structure {
+        Structure { tied: Some(Box::new((elements, coefficient))), ..self }
+    }
+
+    /// Unique elements that equal themselves times a coefficient, if there are such.
+    ///
+    /// ```
+    /// use lacunar_formats::structure::Named;
+    /// let hermitian = Named::find("hermitian").unwrap().structure(2, &[]).unwrap();
+    /// let (elements, coefficient) = hermitian.tied().unwrap();
+    /// assert_eq!(elements.contains(&[4, 4], &[2, 2]), Some(true));
+    /// assert!(coefficient.conjugate);
+    /// ```
+    pub fn tied(&self) -> Option<&(Set, Coefficient)> {
+        self.tied.as_deref()
     }
 
     /// The structure with the words by which somebody declared it.

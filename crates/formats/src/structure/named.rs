@@ -12,7 +12,7 @@
 //! Ghorbani et al. 2023, Fig. 8, have zero, general, one-hot, row, column, diagonal, triangles and symmetric; the others are of their
 //! §4 and §7 and of Golub and Van Loan, *Matrix Computations*, ch. 4.
 
-use lacunar_sets::{Formula, Map, Piece, Set, Space, TextError};
+use lacunar_sets::{Coefficient, Formula, Map, Piece, Set, Space, TextError};
 
 use super::{Structure, StructureFault};
 
@@ -83,12 +83,8 @@ impl Named {
         named("skew", "", "A(j,i) = -A(i,j)", |order, a| {
             matrix(order, a, 0, "i < j", &[("-1 * [j, i]", "j < i")], true)
         }),
-        named("hermitian", "", "A(j,i) = conj(A(i,j))", |order, a| {
-            matrix(order, a, 0, "i <= j", &[("conj * [j, i]", "j < i")], true)
-        }),
-        named("skew_hermitian", "", "A(j,i) = -conj(A(i,j))", |order, a| {
-            matrix(order, a, 0, "i <= j", &[("-conj * [j, i]", "j < i")], true)
-        }),
+        named("hermitian", "", "A(j,i) = conj(A(i,j))", |order, a| conjugated(order, a, "conj", 1)),
+        named("skew_hermitian", "", "A(j,i) = -conj(A(i,j))", |order, a| conjugated(order, a, "-conj", -1)),
         named("banded", "(below, above)", "so many diagonals below and above the main one", banded),
         named("hessenberg", "", "an upper triangle and one diagonal below", |order, a| {
             matrix(order, a, 0, "i <= j + 1", &[], false)
@@ -185,6 +181,14 @@ fn matrix(
         return Err(NamedFault::Arguments);
     }
     build(&space(2), unique, redundant, if square { "m = n" } else { "true" })
+}
+
+/// Mirror images are conjugates, with a sign; those of the diagonal are their own.
+fn conjugated(order: usize, arguments: &[i64], factor: &str, sign: i64) -> Result<Structure, NamedFault> {
+    let structure = matrix(order, arguments, 0, "i <= j", &[(&format!("{factor} * [j, i]"), "j < i")], true)?;
+    let diagonal = Formula::parse("i = j")?.set(&space(2))?;
+    let coefficient = Coefficient::new(sign, 1, true).ok_or(NamedFault::Structure(StructureFault::Unknown))?;
+    Ok(structure.with_tied(diagonal, coefficient))
 }
 
 fn build(space: &Space, unique: &str, redundant: &[Part<'_>], context: &str) -> Result<Structure, NamedFault> {

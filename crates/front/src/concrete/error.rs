@@ -134,6 +134,11 @@ pub(crate) enum Mistake {
         span: Span,
         name: String,
     },
+    /// A line for a tensor whose stored dimensions the loops go through.
+    Stored {
+        span: Span,
+        name: String,
+    },
     /// A line for an operand of which the loops read the unique elements alone.
     Unique {
         span: Span,
@@ -303,6 +308,12 @@ impl Mistake {
                     .label(span, "packed: other elements follow from those that are stored")
                     .hint("write the statement without loops, or declare another format")
             }
+            Mistake::Stored { span, name } => Diagnostic::error(
+                "E1415",
+                format!("the loops are over the stored dimensions of `{name}`"),
+            )
+            .label(span, "blocks or diagonals, not rows and columns")
+            .hint("write the statement without loops, or declare a format whose dimensions are those of the tensor"),
             Mistake::Unique { span, name } => {
                 Diagnostic::error("E1415", format!("the loops read an element of `{name}` for all that follow from it"))
                     .label(span, "its unique elements alone")

@@ -241,6 +241,7 @@ fn said(name: &str, dtype: DType, words: &[&str], span: Span) -> Result<Line, Mi
     let (before, after) = (&words[..at], &words[at + 1..]);
     let (kind, format) = before.split_last().map_or(("", before), |(kind, format)| (*kind, format));
     let (role, format) = match (words[at], kind) {
+        ("input" | "result", "stored") => return Err(Mistake::Stored { span, name: name.to_string() }),
         ("input", "unique") => return Err(Mistake::Unique { span, name: name.to_string() }),
         ("input", _) => (LineRole::Input, before),
         ("result", "updated") => (LineRole::Updated, format),

@@ -9,7 +9,8 @@
 //! a constant distance, x + d        A(i+1,j+1) = A(i,j)    x - k d is, with the greatest k that leads to an element
 //! ```
 //!
-//! Where a relation that leads back has the factor -1, elements that lead to themselves are 0, unless they are conjugated.
+//! Where a relation that leads back has the factor -1, elements that lead to themselves are 0; where it conjugates, they equal their
+//! conjugates.
 
 use lacunar_notation::Structure;
 use lacunar_notation::structure::bounds;
@@ -20,7 +21,7 @@ use super::relation::Relation;
 
 /// The structure of all elements under a relation. `None` if that can't be told.
 pub(super) fn of(relation: &Relation, space: &Space, context: Piece) -> Result<Option<Structure>, Error> {
-    let identity: Vec<Affine> = (0..space.dims.len()).map(|dim| Affine::variable(space.params.len() + dim)).collect();
+    let identity = identity(space);
     let coefficient = relation.coefficient;
     let is_unit = coefficient.numerator().unsigned_abs() == 1 && coefficient.denominator() == 1;
     let wrong = || Error::Coefficient { span: relation.span, text: format!("the factor {coefficient}") };
@@ -33,6 +34,18 @@ pub(super) fn of(relation: &Relation, space: &Space, context: Piece) -> Result<O
         Kind::Stays => Ok(stays(relation, space, context, &identity)),
         Kind::Distance(distance) => Ok(far(&distance, space, context)),
     }
+}
+
+/// Of a relation along lines, the element before each one on its line.
+pub(super) fn step(relation: &Relation, space: &Space) -> Option<Vec<Affine>> {
+    let identity = identity(space);
+    let Kind::Distance(distance) = kind(relation, space, &identity)? else { return None };
+    identity.iter().zip(distance).map(|(own, distance)| own.shifted(distance.checked_neg()?)).collect()
+}
+
+/// The dimensions of a space.
+fn identity(space: &Space) -> Vec<Affine> {
+    (0..space.dims.len()).map(|dim| Affine::variable(space.params.len() + dim)).collect()
 }
 
 /// What following a relation does.
@@ -80,14 +93,21 @@ fn back(relation: &Relation, space: &Space, context: Piece, identity: &[Affine])
         redundancy.add(MapPiece { domain: piece.clone(), target, coefficient: relation.coefficient })?;
     }
     let mut unique = whole.subtract(&later)?;
+    let own = still(&relation.forms, identity, space)?;
     if relation.coefficient == Coefficient::new(-1, 1, false)? {
-        let mut own = space.universe();
-        for (form, at) in relation.forms.iter().zip(identity) {
-            own.equal(form.minus(at)?);
-        }
-        unique = unique.subtract(&Set::of_piece(space.clone(), own))?;
+        unique = unique.subtract(&own)?;
     }
-    Structure::new(&unique, &redundancy, &square(&relation.forms, space, context)?).ok()
+    let structure = Structure::new(&unique, &redundancy, &square(&relation.forms, space, context)?).ok()?;
+    Some(if relation.coefficient.conjugate { structure.with_tied(own, relation.coefficient) } else { structure })
+}
+
+/// The points that a list of forms leaves where they are.
+fn still(forms: &[Affine], identity: &[Affine], space: &Space) -> Option<Set> {
+    let mut own = space.universe();
+    for (form, at) in forms.iter().zip(identity) {
+        own.equal(form.minus(at)?);
+    }
+    Some(Set::of_piece(space.clone(), own))
 }
 
 /// The points at which a tuple of forms comes before another.
@@ -118,11 +138,7 @@ fn square(forms: &[Affine], space: &Space, mut context: Piece) -> Option<Piece> 
 /// Elements follow from the one that a relation ends at.
 fn stays(relation: &Relation, space: &Space, context: Piece, identity: &[Affine]) -> Option<Structure> {
     let whole = bounds(space, &context)?;
-    let mut ended = space.universe();
-    for (form, at) in relation.forms.iter().zip(identity) {
-        ended.equal(form.minus(at)?);
-    }
-    let ended = Set::of_piece(space.clone(), ended);
+    let ended = still(&relation.forms, identity, space)?;
     let moved = inside(&relation.forms, space, &whole)?.subtract(&ended)?;
     let mut redundancy = Map::empty(space.clone(), space.dims.clone());
     for piece in moved.disjoint()?.pieces() {

@@ -1,12 +1,12 @@
 //! Rules: `A(i,j): A(j,i) = -A(i,j); i <= j + 2`.
 //!
 //! Parts of a rule have `;` between them. One may be a relation between two elements of the tensor; all others are conditions that hold of
-//! every element that is not 0. Where the partner of an element is 0, so is the element.
+//! every element that is not 0. The relation ties two elements only if both meet the conditions.
 
 use lacunar_base::Span;
 use lacunar_notation::Structure;
 use lacunar_notation::structure::bounds;
-use lacunar_sets::{Formula, Map, Piece, Set, Space};
+use lacunar_sets::{Affine, Formula, Piece, Set, Space};
 
 use super::error::Error;
 use super::relation::{self, Relation};
@@ -83,14 +83,27 @@ fn space(dims: &[String], conditions: &[(Formula, Part<'_>)]) -> Space {
 /// The elements that a relation leaves unique in a support, and those that follow from them. `None` if that can't be told.
 fn related(relation: &Relation, support: &Set, context: Piece) -> Result<Option<Structure>, Error> {
     let Some(orbits) = orbits::of(relation, support.space(), context)? else { return Ok(None) };
-    Ok(within(&orbits, support))
+    Ok(within(&orbits, support, orbits::step(relation, support.space()).as_deref()))
 }
 
-/// The part of a structure in a support: what follows from an element outside is 0.
-fn within(whole: &Structure, support: &Set) -> Option<Structure> {
+/// The part of a structure in a support: an element whose unique one lies outside is unique itself. If elements follow each other by a
+/// `step`, all from an element to its unique one have to lie inside; other supports are given up.
+fn within(whole: &Structure, support: &Set, step: Option<&[Affine]>) -> Option<Structure> {
     let redundancy = whole.redundancy().restricted(support)?;
-    let redundancy = redundancy.restricted(&redundancy.preimage(support)?)?;
-    let unique: Set = whole.unique().intersect(support)?;
-    let targets: Map = redundancy;
-    Structure::new(&unique, &targets, whole.context()).ok()
+    let tied = redundancy.preimage(support)?;
+    let untied = redundancy.domain().subtract(&tied)?;
+    if let Some(step) = step {
+        let columns: Vec<Affine> =
+            (0..support.space().params.len()).map(Affine::variable).chain(step.iter().cloned()).collect();
+        let before = support.preimage(support.space().clone(), &columns)?;
+        if !untied.is_empty().is_yes() || !tied.subtract(&before)?.is_empty().is_yes() {
+            return None;
+        }
+    }
+    let unique = whole.unique().intersect(support)?.union(&untied)?;
+    let structure = Structure::new(&unique, &redundancy.restricted(&tied)?, whole.context()).ok()?;
+    Some(match whole.tied() {
+        Some((elements, coefficient)) => structure.with_tied(elements.clone(), *coefficient),
+        None => structure,
+    })
 }

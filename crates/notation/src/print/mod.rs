@@ -221,8 +221,12 @@ fn write_tensors<'t>(
 ) -> fmt::Result {
     for (id, tensor) in tensors {
         let role = role_text(tensor.role);
-        let unique = if reads_unique(tensor) { "unique " } else { "" };
-        write!(f, "{}: {} {} {unique}{role}", tensor.name, tensor.dtype, tensor.format)?;
+        let read = match tensor.view.as_ref().is_some_and(|view| view.format.map().is_some()) {
+            true => "stored ",
+            false if reads_unique(tensor) => "unique ",
+            false => "",
+        };
+        write!(f, "{}: {} {} {read}{role}", tensor.name, tensor.dtype, tensor.format)?;
         if tensor.order() > 0 && tensor.dims.iter().all(Option::is_some) {
             let dims: Vec<String> = tensor.dims.iter().flatten().map(u64::to_string).collect();
             write!(f, " {}", dims.join("x"))?;

@@ -21,7 +21,7 @@ use lacunar_formats::Structure;
 
 use super::error::{Contradiction, StructureError, zero_elsewhere};
 use super::followers::Followers;
-use super::numbers::{Elements, elements, is_zero, same, zero};
+use super::numbers::{Elements, elements, is_zero, mean, same, zero};
 use super::points::{Place, Points};
 use super::table::Table;
 
@@ -152,7 +152,17 @@ impl Check<'_> {
             load(&mut columns, coordinates);
             let found = self.own.number(position);
             match self.points.place(&mut columns) {
-                Place::Unique => tally.needed = self.needed(found, &columns, &mut spare, tally.needed),
+                Place::Unique => {
+                    let multiple = self.points.multiple(&mut columns).map(|by| self.own.times(found, by));
+                    if let Some(multiple) = multiple.filter(|multiple| !same(found, *multiple)) {
+                        let source = Contradiction {
+                            expected: self.own.scalar(mean(found, multiple)),
+                            ..*self.contradiction(coordinates, found, None)
+                        };
+                        return Err((entry, Box::new(source)));
+                    }
+                    tally.needed = self.needed(found, &columns, &mut spare, tally.needed);
+                }
                 Place::Outside if is_zero(found) => {}
                 Place::Outside => return Err((entry, self.contradiction(coordinates, found, None))),
                 Place::Redundant(number) => {

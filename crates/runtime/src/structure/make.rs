@@ -19,7 +19,7 @@ use super::check::{load, parts};
 use super::dense::remade;
 use super::error::{StructureError, zero_elsewhere};
 use super::followers::Followers;
-use super::numbers::elements;
+use super::numbers::{elements, set_means};
 use super::points::{Place, Points};
 
 /// The unique elements of a tensor.
@@ -34,7 +34,7 @@ pub(super) fn keep_unique(
     let points = Points::new(structure, params, tensor.dims())?;
     zero_elsewhere(tensor)?;
     if tensor.format().is_dense() {
-        return Ok(remade(tensor, &points, false)?);
+        return Ok(settled(remade(tensor, &points, false)?, &points));
     }
     Making { tensor, points, followers: Vec::new() }.run()
 }
@@ -51,11 +51,35 @@ pub(super) fn with_structure(
     let points = Points::new(structure, params, tensor.dims())?;
     zero_elsewhere(tensor)?;
     if tensor.format().is_dense() {
-        return Ok(remade(tensor, &points, true)?);
+        return Ok(settled(remade(tensor, &points, true)?, &points));
     }
     let followers = points.parts.iter().map(|part| Followers::of(&part.piece, &points.ranges));
     let followers = followers.collect::<Option<Vec<_>>>().ok_or(StructureError::TooHard)?;
     Making { tensor, points, followers }.run()
+}
+
+/// The tensor with unique elements that equal multiples of themselves: of others, what they have in common with these.
+fn settled(mut tensor: DynTensor, points: &Points) -> DynTensor {
+    if !points.has_multiples() {
+        return tensor;
+    }
+    let mut columns = points.scratch();
+    let mut found: Option<(Vec<usize>, Coefficient)> = None;
+    let mut walk = tensor.part_of_walk(0, 1);
+    while let Some((coordinates, position)) = walk.next_entry() {
+        load(&mut columns, coordinates);
+        if points.place(&mut columns) == Place::Unique
+            && let Some(by) = points.multiple(&mut columns)
+        {
+            found.get_or_insert_with(|| (Vec::new(), by)).0.push(position);
+        }
+    }
+    drop(walk);
+    if let Some((places, by)) = found {
+        let (.., values) = tensor.parts_mut();
+        set_means(values, &places, by);
+    }
+    tensor
 }
 
 struct Making<'a> {
@@ -101,7 +125,7 @@ impl Making<'_> {
         });
         let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
         let made = made.into_iter().flatten().collect::<Result<Vec<Entries>, AllocError>>()?;
-        Ok(self.list(made)?)
+        Ok(settled(self.list(made)?, &self.points))
     }
 
     /// The entries of a part of the storage that are kept, and what follows from them.

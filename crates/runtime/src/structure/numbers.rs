@@ -7,10 +7,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::dispatch::with_element;
 use crate::{AllocError, Buffer, Convert, Element, Number, Values, pool, scalar_of};
-use lacunar_formats::{DType, Kind, One, Scalar};
+use lacunar_formats::{DType, Kind, Scalar};
 use lacunar_sets::Coefficient;
-use num_complex::Complex;
 
 use super::dense::Places;
 
@@ -132,6 +132,31 @@ pub(super) fn same(a: Number, b: Number) -> bool {
     }
 }
 
+/// Half of the sum of a number and a multiple of it that it should equal: what the two have in common.
+pub(super) fn mean(a: Number, b: Number) -> Number {
+    match (a, b) {
+        (Number::Complex(a, b), Number::Complex(c, d)) => Number::Complex((a + c) / 2.0, (b + d) / 2.0),
+        // A number that is not complex and differs from its multiple is that of opposite sign.
+        (Number::Real(_) | Number::Complex(..), _) => Number::Real(0.0),
+        (Number::Signed(_), _) => Number::Signed(0),
+        (Number::Unsigned(_), _) => Number::Unsigned(0),
+    }
+}
+
+/// Replaces values by what they have in common with a multiple of themselves.
+pub(super) fn set_means(values: &mut Buffer, places: &[usize], by: Coefficient) {
+    fn of<T: Convert>(values: &mut Buffer, places: &[usize], by: Coefficient) {
+        let Some(values) = values.as_mut_slice::<T>() else { return };
+        for &at in places {
+            let (own, multiple) = (values[at].number(), times::<T>(values[at].number(), by));
+            if !same(own, multiple) {
+                values[at] = T::from_number(mean(own, multiple));
+            }
+        }
+    }
+    with_element!(values.dtype(), T => of::<T>(values, places, by));
+}
+
 /// True if a number is 0, of either sign.
 #[inline]
 pub(super) fn is_zero(number: Number) -> bool {
@@ -158,22 +183,5 @@ pub(super) fn elements(values: &Buffer) -> Box<dyn Elements + '_> {
     fn of<T: Convert>(values: &Buffer) -> Box<dyn Elements + '_> {
         Box::new(values.as_slice::<T>().unwrap_or_default())
     }
-    match values.dtype() {
-        DType::Bool => of::<bool>(values),
-        DType::I8 => of::<i8>(values),
-        DType::I16 => of::<i16>(values),
-        DType::I32 => of::<i32>(values),
-        DType::I64 => of::<i64>(values),
-        DType::U8 => of::<u8>(values),
-        DType::U16 => of::<u16>(values),
-        DType::U32 => of::<u32>(values),
-        DType::U64 => of::<u64>(values),
-        DType::F16 => of::<half::f16>(values),
-        DType::BF16 => of::<half::bf16>(values),
-        DType::F32 => of::<f32>(values),
-        DType::F64 => of::<f64>(values),
-        DType::C64 => of::<Complex<f32>>(values),
-        DType::C128 => of::<Complex<f64>>(values),
-        DType::Pattern => of::<One>(values),
-    }
+    with_element!(values.dtype(), T => of::<T>(values))
 }

@@ -10,7 +10,7 @@
 
 use lacunar_formats::Structure;
 use lacunar_formats::structure::order_of;
-use lacunar_sets::{Affine, Coefficient, MapPiece, Piece};
+use lacunar_sets::{Affine, Coefficient, MapPiece, Piece, Set};
 
 use super::error::StructureError;
 
@@ -213,6 +213,8 @@ pub(super) struct Points {
     unique: Vec<Region>,
     /// The redundant elements.
     pub parts: Vec<Part>,
+    /// Unique elements that equal themselves times a coefficient.
+    tied: Option<(Vec<Region>, Coefficient)>,
     /// How many columns a point and quotients take.
     pub columns: usize,
     /// Parts are found by sorting coordinates.
@@ -238,13 +240,11 @@ impl Points {
     fn compiled(structure: &Structure, columns: &[Affine], ranges: Vec<Range>) -> Option<Points> {
         let onto = Piece::universe(0, ranges.len());
         let is_symmetric = structure.is_symmetric();
-        let mut points = Points { columns: ranges.len(), ranges, unique: Vec::new(), parts: Vec::new(), is_symmetric };
-        for piece in structure.unique().pieces() {
-            let Some(piece) = piece.pulled(&onto, columns)?.tidied() else { continue };
-            if let Left::Region(region) = Region::of(&piece, &mut points.ranges.clone())? {
-                points.columns = points.columns.max(piece.columns());
-                points.unique.push(region);
-            }
+        let (unique, tied) = (Vec::new(), None);
+        let mut points = Points { columns: ranges.len(), ranges, unique, parts: Vec::new(), tied, is_symmetric };
+        points.unique = points.regions(structure.unique(), columns)?;
+        if let Some((elements, coefficient)) = structure.tied() {
+            points.tied = Some((points.regions(elements, columns)?, *coefficient));
         }
         for piece in structure.redundancy().pieces() {
             let (domain, target) = piece.pulled(&onto, columns)?;
@@ -268,6 +268,32 @@ impl Points {
             points.parts.push(Part { region, target: forms, by, piece: MapPiece { domain, target, coefficient: by } });
         }
         Some(points)
+    }
+
+    /// What the pieces of a set leave of the tensor.
+    fn regions(&mut self, set: &Set, columns: &[Affine]) -> Option<Vec<Region>> {
+        let onto = Piece::universe(0, self.ranges.len());
+        let mut regions = Vec::new();
+        for piece in set.pieces() {
+            let Some(piece) = piece.pulled(&onto, columns)?.tidied() else { continue };
+            if let Left::Region(region) = Region::of(&piece, &mut self.ranges.clone())? {
+                self.columns = self.columns.max(piece.columns());
+                regions.push(region);
+            }
+        }
+        Some(regions)
+    }
+
+    /// True if unique elements may equal multiples of themselves.
+    pub fn has_multiples(&self) -> bool {
+        self.tied.is_some()
+    }
+
+    /// The coefficient by which a unique element is a multiple of itself, if it is known to be one.
+    #[inline]
+    pub fn multiple(&self, columns: &mut [i64]) -> Option<Coefficient> {
+        let (regions, by) = self.tied.as_ref()?;
+        regions.iter().any(|region| region.contains(columns)).then_some(*by)
     }
 
     /// What the element is whose coordinates are the first columns. The others are set.

@@ -125,11 +125,21 @@ pub(super) fn block_below(cx: &mut Lowerer<'_>, tensor: TensorId, depth: usize, 
 }
 
 /// The number of outer levels of a dense result that have coordinates at a place: additions there go to the block under one
-/// position of theirs.
+/// position of theirs. Statements that add to several places of the result may go to several blocks, so that levels count whose coordinates
+/// are the same in all of them.
 fn levels_known(cx: &Lowerer<'_>, tensor: TensorId, scope: &Scope) -> usize {
     let is_result = cx.kernel.tensors[tensor].role == Role::Result;
     let Some(key) = assigned(cx, tensor).filter(|_| is_result) else { return 0 };
-    let is_known = |level: &usize| scope.value(level_var(cx.kernel, &key, *level)).is_some();
+    let mut others = Vec::new();
+    cx.kernel.stmt.visit_assigns(&mut |assign| {
+        if assign.lhs.tensor == tensor {
+            others.push(AccessKey::from(&assign.lhs));
+        }
+    });
+    let is_known = |level: &usize| {
+        let var = level_var(cx.kernel, &key, *level);
+        scope.value(var).is_some() && others.iter().all(|other| level_var(cx.kernel, other, *level) == var)
+    };
     let depth = (0..key.vars.len()).take_while(is_known).count();
     let is_packed = cx.kernel.tensors[tensor].format.packing().is_some();
     if is_packed || (0..=depth).any(|level| is_inside_dimension(cx, &key, level)) { 0 } else { depth }

@@ -21,6 +21,7 @@ use super::super::ast::{self, Number, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{Error, StatementMistake, TypeMistake};
 use super::super::operators;
+use super::exchanged;
 use super::names::{Entry, Meaning, Names, meaning};
 
 /// The declared type of a tensor, or the one that inputs have by default.
@@ -217,12 +218,18 @@ impl<'a> Typer<'a> {
         }
     }
 
-    fn access(&self, name: &str, indices: &[ast::Expr], span: Span) -> Option<Value> {
+    fn access(&mut self, name: &str, indices: &[ast::Expr], span: Span) -> Option<Value> {
         let tensor = self.names.tensor(name);
-        let dtype = self.dtypes[tensor.index()]?;
+        let dtype = self.dtypes[tensor.index()].or_else(|| self.taken(tensor))?;
+        self.decide(tensor, dtype);
         let access = Access { tensor, vars: self.names.indices(indices), span };
         let access = Expr { kind: ExprKind::Access(access), dtype, span };
         Some(Value::Typed(convert(access, dtype.arithmetic()), of_value(dtype)))
+    }
+
+    /// The type of a tensor that is read before it is assigned to, but takes the value of another by a swap or a snapshot.
+    fn taken(&self, tensor: TensorId) -> Option<DType> {
+        exchanged(self.names, tensor).into_iter().find_map(|other| self.dtypes[other.index()])
     }
 
     fn cast(&mut self, dtype: DType, operand: &ast::Expr, span: Span) -> Option<Value> {
