@@ -1,8 +1,8 @@
 //! Comparisons of indices as patterns.
 //!
 //! A comparison of two sums of index variables, each times a number, is an [indicator](lacunar_notation::indicator) where it is a factor: a
-//! pattern that nobody stores, which confines loops as any sparse operand does. Where it does not hold, nothing is stored, and the product
-//! is absent.
+//! pattern that nobody stores, which confines loops as any sparse operand does. If it does not hold, nothing is stored, and the product is
+//! absent.
 //!
 //! ```text
 //! y(i) = A(i,j) * (j <= i) * x(j)        the loop over j ends behind i

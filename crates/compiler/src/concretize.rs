@@ -343,8 +343,8 @@ fn has_one_value(tensors: &Arena<Tensor>, expr: &Expr) -> bool {
     holds
 }
 
-/// As [`flatten`], and products of reductions are made one reduction over all pairs too: the same value with more work, for nests that
-/// schedules apply to.
+/// Flattens like [`flatten`], and also makes a product of reductions one reduction over all pairs: the same value with more work, for
+/// nests that schedules apply to.
 ///
 /// ```text
 /// sum(j, A(i,j)) * sum(k, B(i,k))  ->  sum(j, k, A(i,j) * B(i,k))

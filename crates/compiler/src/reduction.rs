@@ -147,7 +147,7 @@ fn presence_of(expr: Expr, tensors: &Arena<Tensor>, are_written_present: bool) -
         // Its value alone tells.
         ExprKind::Unary(UnaryFn::Prune, a) => a.cast(DType::Bool),
         ExprKind::Unary(_, a) | ExprKind::Cast(a) => of(*a),
-        // Where the index of an element lies inside is no value that the element is multiplied by.
+        // An indicator says where an element lies: it is no value that multiplies the element.
         ExprKind::Binary(BinaryFn::Mul, a, b) if is_indicator(&a, tensors) => join(BinaryFn::Mul, *a, *b),
         ExprKind::Binary(function, a, b) => {
             let [left, right] = [&a, &b].map(|operand| rest(operand, tensors));

@@ -28,7 +28,7 @@ pub use error::FormatError;
 pub use spec::FormatSpec;
 use spec::{USES, named};
 
-/// How a tensor of a fixed order is stored: levels, outermost first.
+/// The storage of a tensor of a fixed order: levels, outermost first.
 ///
 /// Level `l` stores dimension `mode_order()[l]`; or, in a format with a [`Map`], the term of the map: then `mode_order()` is that
 /// of the stored dimensions, one a level. Index arrays have a width for each level, which is 32 bits unless said otherwise.
@@ -114,8 +114,8 @@ impl Format {
         Format { mode_order: vec![1, 0], ..Format::csr() }
     }
 
-    /// Compressed sparse rows whose columns are in any order: dense, unordered. What a product of sparse matrices is cheapest to
-    /// store in.
+    /// Compressed sparse rows whose columns are in any order: dense, unordered. A product of sparse matrices is cheapest to
+    /// store in it.
     ///
     /// ```
     /// use lacunar_formats::Format;
@@ -209,12 +209,12 @@ impl Format {
     }
 
     /// The format that suits a tensor best if it is used about 1000 times in it, as in an iterative solver, the conversion included.
-    /// What makes a tensor of entries, reads it or converts it chooses the format from the entries.
+    /// The format is chosen from the entries when a tensor is made of entries, read or converted.
     pub fn auto() -> FormatSpec {
         FormatSpec::Auto(USES)
     }
 
-    /// As [`Format::auto`], for so many uses: the fewer they are, the less a conversion may take.
+    /// Like [`Format::auto`], for so many uses: the fewer they are, the less a conversion may take.
     pub fn auto_for(uses: u64) -> FormatSpec {
         FormatSpec::Auto(uses)
     }

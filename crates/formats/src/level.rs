@@ -117,7 +117,7 @@ pub struct LevelKind(pub(crate) &'static LevelInfo);
 /// A level of a format: its kind, and the properties of the coordinates it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Level {
-    /// How coordinates are stored.
+    /// The kind of the level, which says how coordinates are stored.
     pub kind: LevelKind,
     /// No coordinate occurs twice under one parent. A level that is not unique repeats a coordinate once for each position
     /// of the singleton levels below it (as the rows of a coordinate list do).

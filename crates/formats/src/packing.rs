@@ -27,7 +27,7 @@ use lacunar_sets::{Affine, Bound, Count, Level, Nest, Piece, Relation, Set, Spac
 
 use crate::structure::{Named, NamedFault, Structure, bounds};
 
-/// How the unique elements of a structure are stored: a dense level, and banded ones under it.
+/// The storage of a structure's unique elements: a dense level, and banded ones under it.
 ///
 /// ```
 /// use lacunar_formats::Packing;
@@ -74,7 +74,7 @@ pub struct Runs {
     pub first: i64,
 }
 
-/// Why a structure cannot be packed.
+/// The reason why a structure cannot be packed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PackingFault {
     /// There is no structure of this name.

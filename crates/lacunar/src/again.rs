@@ -5,8 +5,9 @@
 //! kernel.run(&mut y, &[&b, &x])      formats, types, fill values and sizes are those of the run before: nothing else is asked
 //! ```
 //!
-//! A product of small tensors takes less time than these questions. What depends on values is asked every time: the indices that a
-//! statement gathers by are compared with sizes, and structures that formats do not tell keep a kernel from being run so.
+//! A product of small tensors takes less time than these questions. Questions about values are asked every time: the indices that
+//! a statement gathers by are compared with sizes, and a kernel that reads a tensor with a structure that its format does not tell
+//! is never run this way.
 //!
 //! On entry: slots with the tensors that the caller gives. On exit: the result is in its slot; or nothing was done, and the kernel is run as
 //! it is the first time, which also says what does not fit.

@@ -400,7 +400,7 @@ mod tests {
             };
             let mut claims = vec![format!("identity {identity}"), "associative".to_string()];
             claims.extend(monoid.terminal(dtype).map(|terminal| format!("annihilator {terminal}")));
-            // Which value `any` gives is open.
+            // The choice of `any` among its operands is open.
             claims.extend((monoid.name() != "any").then(|| "commutative".to_string()));
             claims.extend(monoid.is_idempotent(dtype).then(|| "idempotent".to_string()));
             let call = Function::Binary(monoid.function()).name();

@@ -46,7 +46,7 @@ impl Kernel {
     /// The kernel with a tensor for its result and its inputs, in the order of [`Kernel::inputs`].
     ///
     /// # Errors
-    /// There are other inputs, or the program has several results. Whether tensors fit is told by the first run.
+    /// There are other inputs, or the program has several results. The first run tells if the tensors fit.
     pub fn bind<T: Element>(&self, result: Tensor<T>, inputs: Vec<DynTensor>) -> Result<Bound<'_, T>, Error> {
         self.result_of(inputs.len())?;
         Ok(Bound { kernel: self, held: Held::new(result, inputs), has_run: false })

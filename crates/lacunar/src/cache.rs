@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::options::Options;
 
-/// How many kernels are kept.
+/// The number of kernels that are kept.
 const CAPACITY: usize = 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -118,7 +118,7 @@ pub struct Step {
     function: Verified<Function>,
     /// The part of assembling and computing that the function does.
     phase: Phase,
-    /// How it was lowered.
+    /// The options of its lowering.
     lowering: lower::Options,
     code: Code,
 }
@@ -204,20 +204,20 @@ pub(crate) struct Compiled {
     pub trace: Trace,
     /// The machine that it is for.
     pub machine: Arc<Machine>,
-    /// How structured tensors are given.
+    /// The form in which structured tensors are given.
     pub givens: Givens,
 }
 
 /// A schedule that is chosen neither by the user nor by the planner.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
-    /// Who chooses what the schedule leaves open.
+    /// It decides everything that the schedule leaves open.
     pub search: Search,
     /// The commands; where there is none, the loops as they are.
     pub schedule: Schedule,
 }
 
-/// Who chooses the schedule of each statement.
+/// The source of each statement's schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Choices<'a> {
     /// The user; else what tuning has stored; else the planner.
@@ -315,7 +315,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     Ok(Compiled { program, steps, trace, machine, givens })
 }
 
-/// What the statements of a program are compiled with.
+/// The state that is shared by the compilation of a program's statements.
 struct Compiling<'a> {
     source: &'a str,
     options: &'a Options,

@@ -30,7 +30,7 @@ use crate::operand::{Destination, FromResult, Operand, views};
 pub struct Call<'a> {
     /// Its text.
     pub source: &'a str,
-    /// How its loops are run.
+    /// The schedule of its loops.
     pub schedule: &'a str,
     /// Operands by name.
     pub given: &'a [(&'a str, &'a dyn Operand)],

@@ -9,7 +9,7 @@ use lacunar_runtime::io::IoError;
 use lacunar_runtime::{StorageError, StructureError};
 use thiserror::Error as ThisError;
 
-/// Why something could not be compiled or run.
+/// The reason why something could not be compiled or run.
 ///
 /// [`Debug`](fmt::Debug) shows what [`Error::report`] does, with the place in the program, so that a `main` which returns an
 /// error prints something to read; [`Display`](fmt::Display) says it on a line for each mistake.
@@ -147,7 +147,7 @@ impl Error {
         Error::Program { source_text: source.to_string(), diagnostics }
     }
 
-    /// Who has to act.
+    /// The category of the error, which tells who has to act.
     pub fn category(&self) -> Category {
         match self {
             Error::Program { diagnostics, .. } | Error::Schedule { diagnostics, .. } => {

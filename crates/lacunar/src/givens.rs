@@ -17,7 +17,7 @@ use lacunar_runtime::{StructureError, Structured, Tensor};
 use crate::bind::Slot;
 use crate::error::Error;
 
-/// How structured tensors are given to a program.
+/// The form in which structured tensors are given to a program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Givens {
     /// The caller vouches for structures.

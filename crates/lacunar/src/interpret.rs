@@ -58,7 +58,7 @@ impl Call<'_> {
             None => self.before.take(),
         };
         let mut arrays = self.arrays(before.as_ref())?;
-        // Where an input has a position, but no element, its pattern is not written.
+        // If an input has a position but no element, its pattern is not written.
         let is_blank = !self.step.kernel().updates && pattern_of.is_none();
         let limits = Limits { blank_outputs: is_blank, ..Limits::default() };
         let outcome = interpret_within(self.step.function(), &mut arrays.memory, limits)

@@ -181,7 +181,7 @@ impl Kernel {
         Schedule::from(all.collect::<Vec<_>>().join(", "))
     }
 
-    /// How many threads a run of the kernel may use: 1, where no loop is shared out among threads.
+    /// The most threads that a run of the kernel may use: 1 if no loop is shared out among threads.
     pub fn threads(&self) -> usize {
         if self.shares_loops() { self.threads.unwrap_or_else(pool::threads) } else { 1 }
     }

@@ -346,7 +346,7 @@ struct Laid<'k> {
     words: Vec<Word>,
     /// The words that say how many threads there are.
     counts: Vec<usize>,
-    /// How many threads the kernel may have, if not as many as others.
+    /// The most threads that the kernel may have, if they differ from the others'.
     threads: Option<usize>,
 }
 
@@ -636,7 +636,7 @@ mod tests {
                 }
             }
         }
-        // Whole numbers are converted to the type of the function, and numbers with fractions are none of it.
+        // Integers are converted to the type of the function; numbers with fractions are rejected.
         let options = Options::new().operator(&bits).unwrap();
         let kernel = Kernel::compile("y(i) = bits(x(i))", &options.clone().dtype("x", DType::I32)).unwrap();
         let x: Tensor<i32> = Tensor::from(vec![7, 8, -1]);

@@ -29,12 +29,12 @@ pub struct Options {
     pub declarations: Declarations,
     /// The back end, which turns the imperative IR into something that runs.
     pub backend: Backend,
-    /// Who chooses what the schedule leaves open.
+    /// It decides everything that the schedule leaves open.
     pub search: Search,
     /// Transformations of the loops.
     pub schedule: Schedule,
-    /// How many threads a run may use; unless given, the environment variable `LACUNAR_THREADS` says it, or else it is the
-    /// number of processors.
+    /// The most threads that a run may use; unless given, the environment variable `LACUNAR_THREADS` says it, or else it
+    /// is the number of processors.
     pub threads: Option<usize>,
     /// Tells if results are assembled, computed, or both.
     pub phase: Phase,
@@ -43,16 +43,16 @@ pub struct Options {
     pub strict: bool,
     /// Small sizes that are declared become constants of the kernel, which is then faster and fits those sizes only.
     pub specialize: bool,
-    /// How many scalar iterations are worth handing to a thread; unless given, as many as the machine says.
+    /// The number of scalar iterations that are worth handing to a thread; unless given, the machine's.
     pub grain: Option<u64>,
-    /// From which sizes on results are stored past the caches, and operands prefetched; unless given, as the machine says.
+    /// The sizes from which on results are stored past the caches, and operands prefetched; unless given, the machine's.
     pub reach: Option<Reach>,
     /// The machine that kernels are made for: a name of [`Machine::named`](lacunar_machine::Machine::named), or a file that describes
     /// one; unless given, the environment variable `LACUNAR_MACHINE` says it, or else it is the one at hand, which is measured once and
     /// kept in the folder for later processes. Code for another one can be printed and shipped, and run if the processor has the
     /// instructions.
     pub machine: Option<String>,
-    /// How much the back end works on the code.
+    /// The effort of the back end on the code.
     pub optimization: Optimization,
     /// Without a schedule, one that [`crate::tune`] has stored for such a program on such data is taken. Tuning itself stores
     /// nothing where this is not set.
@@ -70,7 +70,7 @@ pub struct Options {
     pub emit: Vec<String>,
 }
 
-/// How much a back end works on the code of a kernel. The interpreter does not.
+/// The effort of a back end on the code of a kernel. The interpreter does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Optimization {
     /// As little as possible: kernels that run once on little data are there the soonest.

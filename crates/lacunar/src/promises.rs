@@ -149,7 +149,7 @@ fn most(kernel: &Kernel, var: VarId, sizes: &[u64]) -> u128 {
             let (whole, parts) = (of(parent), u128::from(parts.max(1)));
             if var == outer { parts.min(whole) } else { whole.div_ceil(parts) }
         }
-        // How long strips are depends on the threads.
+        // The length of strips depends on the threads.
         Relation::Divide { parent, .. } => of(parent),
         Relation::Fuse { outer, inner, .. } => match kernel.provenance.origin(outer) {
             Some(Relation::Divide { parent, outer: first, inner: second, parts: Parts::PerThread(_) })

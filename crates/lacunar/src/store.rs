@@ -76,7 +76,7 @@ struct Class {
     fill: String,
     sizes: Vec<Option<u64>>,
     values: Option<u64>,
-    /// How many times the heaviest row fits into all values, as a power of 4, at most the third.
+    /// The ratio of all values to those of the heaviest row, as a power of 4, at most the third.
     balance: Option<u32>,
 }
 

@@ -33,7 +33,7 @@ fn lost(program: &Program, number: usize) -> Option<String> {
         return None;
     }
     statement.rhs.accesses().into_iter().find(is_index)?;
-    // What has a value that nothing has read, before each action in the order of the text.
+    // The tensors with a value that nothing has read, before each action in the order of the text.
     let mut unread: Vec<TensorId> = Vec::new();
     let mut is_lost = false;
     Action::visit(&program.body, &mut |action| match action {

@@ -137,7 +137,7 @@ fn only_place(tie: &Access, var: VarId) -> Option<usize> {
     places.next().filter(|_| places.next().is_none())
 }
 
-/// How far apart the sums of the terms of some variables can be, where their sizes are known.
+/// The largest difference between the sums of the terms of some variables, if their sizes are known.
 fn reach(tensor: &Tensor, equation: &Equation, tie: &Access, vars: &[VarId]) -> Option<i64> {
     vars.iter().try_fold(0i64, |sum, var| {
         let place = only_place(tie, *var)?;

@@ -168,7 +168,7 @@ mod tests {
         assert!(product.is_coarse);
         assert!(product.points.len() <= MOST_COMBINATIONS);
         assert_eq!(Point::union(&product.points), Point::of(0..60));
-        // Where one operand of each pair is there, so is one of the points that are kept.
+        // If one operand of each pair is there, so is one of the points that are kept.
         let here = Point::of((0..30).map(|k| 2 * k + k % 2));
         assert!(product.points.iter().any(|point| here.contains(*point)));
     }

@@ -27,7 +27,7 @@ use crate::levels::At;
 pub(super) struct Additions {
     /// The variable whose loop adds.
     var: VarId,
-    /// How many additions there are at most.
+    /// An upper bound of the number of additions.
     pub most: MutableVar,
     /// The least coordinate, and the greatest, that are added to if any is.
     least: MutableVar,
@@ -41,7 +41,7 @@ impl Additions {
         (least, cx.b.add(greatest, one))
     }
 
-    /// How many coordinates the interval has; less than 1 if nothing is added.
+    /// The number of coordinates of the interval; less than 1 if nothing is added.
     pub fn between(self, cx: &mut Lowerer<'_>) -> ExprId {
         let (first, end) = self.interval(cx);
         cx.b.sub(end, first)

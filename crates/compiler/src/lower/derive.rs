@@ -425,7 +425,7 @@ pub(super) fn strip(cx: &mut Lowerer<'_>, relation: &Relation, scope: &mut Scope
     }
 }
 
-/// How many strips a `divide` makes.
+/// The number of strips that a `divide` makes.
 fn number_of(cx: &mut Lowerer<'_>, parts: Parts) -> ExprId {
     match parts {
         Parts::Count(count) => constant(&mut cx.b, count),

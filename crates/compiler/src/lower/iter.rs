@@ -201,7 +201,7 @@ impl Cursors {
     }
 }
 
-/// How many coordinates so many positions of an iterator have at most.
+/// The most coordinates that a number of positions of an iterator can have.
 pub(super) fn most_coordinates(cx: &Lowerer<'_>, iterator: &Iterator, positions: ExprId, scope: &Scope) -> ExprId {
     if traits_of(cx, iterator, scope).shared {
         cx.size(level_var(cx.kernel, &iterator.access, iterator.level))

@@ -107,7 +107,7 @@ impl Phase {
     }
 }
 
-/// How to lower.
+/// The options of lowering.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The name of the function.
@@ -122,7 +122,7 @@ pub struct Options {
     pub strict: bool,
     /// Sizes that are known and small become constants: loops over a few columns then run in registers.
     pub specialize: bool,
-    /// How many scalar iterations are worth handing to a thread ([`GRAIN`]).
+    /// The number of scalar iterations that are worth handing to a thread ([`GRAIN`]).
     pub grain: u64,
     /// The sizes from which on tensors exceed the caches.
     pub reach: Reach,
@@ -144,7 +144,7 @@ pub struct Lowered {
     /// The part that it finds. This is [`Phase::Fused`] instead of [`Phase::Compute`] if only the values tell what is stored, so
     /// that a pattern which was given has to be compared with that of the result.
     pub phase: Phase,
-    /// How each loop is run, one a line, indented as loops lie in each other (`--emit loops`).
+    /// The strategy of each loop, one a line, indented as loops lie in each other (`--emit loops`).
     pub loops: String,
     /// Notes on streaming stores and prefetches, for `--explain`.
     pub notes: Vec<String>,
@@ -246,7 +246,7 @@ struct Parameters {
 struct Found {
     /// Only the computation tells which values a result is given.
     conditional: bool,
-    /// How each loop is run, in words.
+    /// The strategy of each loop, in words.
     loops: String,
     /// Notes on streaming stores and prefetches.
     notes: Vec<String>,
@@ -360,12 +360,12 @@ impl<'k> Lowerer<'k> {
         self.b.binary(BinaryOp::Max, threads, one)
     }
 
-    /// How races are met in the loop over a variable, if threads share it where none shares a loop around it.
+    /// The treatment of races in the loop over a variable, if threads share it and no loop around it.
     fn race(&self, var: VarId) -> Option<Race> {
         threads::race(self.kernel, var).filter(|_| !self.serial)
     }
 
-    /// How the loop over a variable is run: in lanes, unrolled, or as it is.
+    /// The kind of the loop over a variable: in lanes, unrolled, or serial.
     fn loop_kind(&self, var: VarId, scope: &Scope) -> LoopKind {
         match strategy::loop_kind(self.kernel, scope.leaf(var)) {
             LoopKind::Vector(_) if scope.is_serial() => LoopKind::Serial,

@@ -86,7 +86,7 @@ pub(super) enum Fact {
     Far(AccessKey, ExprId),
     /// The condition that the rows of a level of nodes are more than caches keep.
     FarRows(AccessKey, ExprId),
-    /// How many chunks the work of the kernel is worth.
+    /// The number of chunks that the work of the kernel is worth.
     MostChunks(ExprId),
     /// The additions of the loops here are counted, and not made.
     Counted(Additions),
@@ -98,7 +98,7 @@ pub(super) enum Fact {
     Code(TensorId, Rc<TensorCode>),
     /// The sink for the values assigned to a tensor.
     Sink(TensorId, Rc<dyn Sink>),
-    /// How the result is written, wherever values go in between.
+    /// The sink that writes the result, whatever sinks hide it.
     Result(Rc<dyn Sink>),
     /// The loop over the coordinates of a workspace takes them where they are read off.
     Walk(Walk),
@@ -125,7 +125,7 @@ pub(super) struct InStrip {
     pub place: VarId,
     /// The first value.
     pub begin: ExprId,
-    /// How many values there are: a constant.
+    /// The number of values: a constant.
     pub len: ExprId,
 }
 
@@ -133,7 +133,7 @@ pub(super) struct InStrip {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     newest: Option<Rc<Known>>,
-    /// How many loops over original variables are around.
+    /// The number of loops over original variables around this place.
     pub depth: usize,
 }
 
@@ -378,7 +378,7 @@ impl Scope {
         self.facts().any(|fact| matches!(fact, Fact::Shared))
     }
 
-    /// How many chunks the work of the kernel is worth.
+    /// The number of chunks that the work of the kernel is worth.
     pub fn most_chunks(&self) -> Option<ExprId> {
         self.find(|fact| match fact {
             Fact::MostChunks(worth) => Some(*worth),
@@ -423,7 +423,7 @@ impl Scope {
         })
     }
 
-    /// How the result is written.
+    /// The sink that writes the result.
     pub fn result(&self) -> Option<Rc<dyn Sink>> {
         self.find(|fact| match fact {
             Fact::Result(sink) => Some(sink.clone()),

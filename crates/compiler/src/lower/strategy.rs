@@ -25,7 +25,7 @@ use crate::iterate::lattice::{Lattice, MOST_OUTER_PIECES, MOST_PIECES, Point};
 const MOST_POINTS: usize = 7;
 const MOST_OUTER_POINTS: usize = 3;
 
-/// How a loop is run.
+/// The way to run a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Strategy {
     /// Nothing is done at any coordinate.
@@ -36,7 +36,7 @@ pub(super) enum Strategy {
     Borders,
     /// Every coordinate is visited in lanes, in which operands are tested.
     Tested,
-    /// As [`Strategy::Tested`], or, where few coordinates are stored, over a list of them.
+    /// Like [`Strategy::Tested`], or, if few coordinates are stored, over a list of them.
     Listed,
     /// The positions of one iterator are visited.
     Positions(usize),
@@ -65,7 +65,7 @@ pub(super) enum Strategy {
 pub(super) struct MergeLoop {
     /// The iterators that have coordinates left.
     pub point: Point,
-    /// How it goes on.
+    /// The coordinates that it visits, and the form of its body.
     pub kind: MergeKind,
 }
 
@@ -87,9 +87,9 @@ pub(super) enum MergeKind {
 /// The surroundings and the body of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circumstances {
-    /// How the schedule says that it is run.
+    /// The kind of loop that the schedule asks for.
     pub kind: LoopKind,
-    /// How the schedule says that iterators are merged.
+    /// The way to merge iterators that the schedule asks for.
     pub merge: Merge,
     /// It is known to visit the whole dimension.
     pub is_whole: bool,
@@ -103,7 +103,7 @@ pub(super) struct Circumstances {
     pub has_borders: bool,
 }
 
-/// How a schedule says that the loop over a leaf is run, other than by threads.
+/// The kind that the schedule asks for in the loop over a leaf, threads aside.
 pub(super) fn loop_kind(kernel: &Kernel, leaf: VarId) -> LoopKind {
     match kernel.provenance.parallel(leaf) {
         Some((Unit::CpuVector, _)) => LoopKind::Vector(0),

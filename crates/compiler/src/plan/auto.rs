@@ -84,7 +84,7 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
     commands
 }
 
-/// How often the body of a loop that scatters beside a sum is repeated: the stores of one do not wait for those of another then.
+/// The number of copies of the body of a loop that scatters beside a sum: the stores of one copy then do not wait for those of another.
 const SCATTERED_AT_ONCE: u32 = 4;
 
 /// The variables whose loops are innermost and have assignments to several places.

@@ -35,15 +35,15 @@ use crate::iterate::lattice::Lattice;
 const MOST: usize = 12;
 /// The most orders of loops besides the planner's.
 const ORDERS: usize = 3;
-/// How many times the least estimated work an order may have.
+/// An order may have at most this many times the least estimated work.
 const FAR: f64 = 16.0;
-/// How often an unrolled body is repeated.
+/// The number of copies of an unrolled body.
 const UNROLLED: u32 = 4;
 
 /// One way to compute a statement.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// How everything is chosen that the schedule leaves open.
+    /// It decides everything that the schedule leaves open.
     pub search: Search,
     /// The commands; without any, the loops stay as they are.
     pub schedule: Schedule,

@@ -1,4 +1,5 @@
-//! How the operands of an expression restrict loops together: what of the cost model does not depend on the order of the loops.
+//! The restriction of loops by all operands of an expression together: the part of the cost model that does not depend on the order of the
+//! loops.
 //!
 //! A function intersects or unites its operands, depending on their values where they are absent. One walk through the expression
 //! finds this, and the cost model uses the answer for every order of loops that it compares.

@@ -97,7 +97,7 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], m
 enum Visits {
     /// All: where operands store nothing, the body still changes the value that it is combined into.
     All,
-    /// Those that operands store. With `left_out`, the nest skips elements that are fill values other than 0.
+    /// The coordinates that operands store. With `left_out`, the nest skips elements that are fill values other than 0.
     Stored { left_out: bool },
 }
 

@@ -48,7 +48,7 @@ pub(super) struct Rewritten {
     pub statement: Assignment,
     /// Inputs that are other tensors of the program, as they are or converted.
     pub aliases: Vec<Conversion>,
-    /// How stored dimensions are tied to the others.
+    /// The ties between stored dimensions and the others.
     pub space: StoredSpace,
     /// The result has a map, and the statement gives it in a format without.
     pub result_without_map: bool,

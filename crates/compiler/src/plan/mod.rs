@@ -120,7 +120,7 @@ pub struct Conversion {
     pub source: TensorId,
 }
 
-/// How the order of the loops is chosen.
+/// The way to choose the order of the loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Search {
     /// By the cost model.
@@ -133,13 +133,13 @@ pub enum Search {
 /// The demands on a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'a> {
-    /// How the order of the loops is chosen.
+    /// The way to choose the order of the loops.
     pub search: Search,
     /// Products are not taken out of sums, which would round otherwise.
     pub strict: bool,
     /// The user's schedule. Without one, the planner chooses.
     pub schedule: Option<&'a Schedule>,
-    /// What cache lines cost the machine.
+    /// The cost of cache lines on the machine.
     pub memory: Memory,
 }
 

@@ -14,7 +14,7 @@ use super::storage::{appends_in, distinct_accesses, is_concordant, is_walked};
 use super::traffic::Memory;
 use crate::iterate::iterators::AccessKey;
 
-/// How many prefixes a search keeps.
+/// The number of prefixes that a search keeps.
 const BEAM: usize = 24;
 /// Up to how many variables every order is looked at.
 const EXHAUSTIVE: usize = 5;

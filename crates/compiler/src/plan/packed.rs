@@ -46,7 +46,7 @@ pub(super) struct Settled {
     pub is_in_place: bool,
 }
 
-/// How a statement sees packed tensors; `None` if there are none in it.
+/// A statement's view of its packed tensors; `None` if it has none.
 pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -> Option<Settled> {
     let is_packed = |tensor: TensorId| program.tensors[tensor].format.packing().is_some();
     let result = statement.lhs.tensor;

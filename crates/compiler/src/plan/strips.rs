@@ -67,7 +67,7 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, request: &Req
     Some(sum.in_strips(&order, size, inside))
 }
 
-/// How a strip is run.
+/// The way to run a strip.
 #[derive(Clone, Copy)]
 enum Inside {
     Lanes,

@@ -143,8 +143,8 @@ impl Written {
         }
     }
 
-    /// A result that has one assignment, in no loop but those over its own variables, is assigned and not combined. Where it has earlier
-    /// values and cannot be updated in place, these are combined with what is assigned.
+    /// A result that has one assignment, in no loop but those over its own variables, is assigned and not combined. If it has earlier
+    /// values and cannot be updated in place, the assigned values are combined with these.
     fn assign_once(&mut self) {
         let result = self.result;
         let mut assignments = 0;
@@ -299,8 +299,8 @@ impl Written {
 }
 
 /// The statement in which each workspace is read by a consumer: parts of a producer that read what other parts before them have filled are a
-/// consumer of these, and a producer inside of it. So are parts beside a workspace with marks that are read in order, which is counted for
-/// one producer.
+/// consumer of these, and a producer inside of it. Parts beside a workspace with marks that are read in order consume it, too: it is counted
+/// for one producer.
 ///
 /// ```text
 /// where(R(j) = w(j), sequence(v(j) += .., w(j) += v(j)))  ->  where(where(R(j) = w(j), w(j) += v(j)), v(j) += ..)

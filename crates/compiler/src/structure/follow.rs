@@ -56,7 +56,7 @@ pub(crate) fn packed(packing: Packing) -> Option<Followers> {
     let context = bounds(structure.space(), structure.context())?;
     let [context] = context.pieces() else { return None };
     let computed = conditions(structure, unique, context)?;
-    // Where sizes leave nothing, no loop would be left out.
+    // Conditions of sizes alone confine no loop: with one of these, the others do not tell all.
     let is_told = unique.gist(context).constraints().count() == computed.len();
     is_told.then_some(Followers { computed, parts: Vec::new(), is_packed: true })
 }

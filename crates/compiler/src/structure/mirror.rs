@@ -70,8 +70,8 @@ fn takes_whole(action: &Action, id: TensorId) -> bool {
         }
 }
 
-/// True if there are conditions of indices in an expression: they would be of other indices in a product beside it. Those of structures come
-/// later, and are of the stored elements.
+/// True if there are conditions of indices in an expression: they would be of other indices in a product beside it. Conditions of structures
+/// come later, and are of the stored elements.
 pub(crate) fn has_conditions(tensors: &Arena<Tensor>, expr: &Expr) -> bool {
     let mut found = false;
     expr.visit(&mut |part| {
@@ -325,8 +325,9 @@ pub(crate) fn as_terms(tensors: &Arena<Tensor>, rhs: &Expr) -> Expr {
     terms.reduce(|a, b| Expr::binary(BinaryFn::Add, a, b, dtype)).unwrap_or(flat)
 }
 
-/// Puts the products beside those of the unique elements, in a kernel whose loops are made for these. What is set is combined with then,
-/// because products go to other places in any order, or because the statement updates its result. `read` gives the tensor that is read in place of one.
+/// Puts the products beside those of the unique elements, in a kernel whose loops are made for these. An assignment with `=` then combines with its
+/// target, because products go to other places in any order, or because the statement updates its result. `read` gives the tensor that is read in
+/// place of one.
 ///
 /// # Errors
 /// An internal error if an element is read nowhere.

@@ -359,7 +359,7 @@ fn random_programs() {
     );
 }
 
-/// What is to be found: a program, structures of its inputs, and the name of the result's.
+/// A case: a program, structures of its inputs, and the name of the expected structure of its result.
 type Found = (&'static str, &'static [(&'static str, &'static str)], &'static str);
 
 const FOUND: &[Found] = &[

@@ -47,7 +47,7 @@ pub enum FormatSpec {
     Auto(u64),
 }
 
-/// How many times a tensor in a format `auto` is used, if nothing is said: about as many products as an iterative solver takes.
+/// The number of uses of a tensor in a format `auto`, if nothing is said: about as many products as an iterative solver takes.
 pub(super) const USES: u64 = 1000;
 
 impl FormatSpec {
@@ -104,7 +104,7 @@ impl FormatSpec {
         }
     }
 
-    /// How many uses a format is chosen for; `None` if it is said which one it is.
+    /// The number of uses that a format is to be chosen for; `None` if the format is fixed.
     ///
     /// ```
     /// use lacunar_formats::{Format, FormatSpec};

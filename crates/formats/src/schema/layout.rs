@@ -40,7 +40,7 @@ fn group(field: &Field) -> usize {
 
 /// The group of the words that no field has.
 const OWN: usize = 3;
-/// How many groups there are.
+/// The number of groups.
 const GROUPS: usize = 6;
 
 /// Gives the fields of a node their places.

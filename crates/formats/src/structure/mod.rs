@@ -34,7 +34,7 @@ use lacunar_sets::{Affine, Answer, Coefficient, Map, MapPiece, Piece, Set, Space
 pub use exchange::order_of;
 pub use named::{Named, NamedFault};
 
-/// Which elements of a tensor are unique, which follow from these, and which are 0: all others.
+/// The structure of a tensor: its unique elements, those that follow from these, and those that are 0: all others.
 ///
 /// ```
 /// use lacunar_formats::structure::Named;
@@ -186,7 +186,7 @@ impl Structure {
         self.unique.space()
     }
 
-    /// What holds of the parameters: that a matrix is square, for example.
+    /// The conditions of the parameters: that a matrix is square, for example.
     pub fn context(&self) -> &Piece {
         &self.context
     }
@@ -212,7 +212,7 @@ impl Structure {
     }
 
     /// Maps of which a tensor has the structure, if what is outside of its support is 0: each element is its coefficient times the one that
-    /// it is mapped to. Those of a symmetric one are the exchanges of neighboring dimensions, of others the map of redundant elements.
+    /// it is mapped to. Of a symmetric one, they are the exchanges of neighboring dimensions; of others, the map of redundant elements.
     /// `None` if numbers do not fit.
     pub fn relations(&self) -> Option<Vec<Map>> {
         if self.is_symmetric {
@@ -293,7 +293,7 @@ impl Structure {
         Structure::new(&unique, &redundancy, &context).ok()
     }
 
-    /// Whether two structures have the same unique elements and the same map.
+    /// Tells if two structures have the same unique elements and the same map.
     pub fn equals(&self, other: &Structure) -> Answer {
         if self.order != other.order {
             return Answer::No;

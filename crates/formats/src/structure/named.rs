@@ -23,7 +23,7 @@ pub struct Named {
     pub name: &'static str,
     /// Its arguments, as they are written behind the name: `(below, above)`.
     pub arguments: &'static str,
-    /// What it is, in a few words.
+    /// The structure in a few words.
     pub meaning: &'static str,
     build: fn(usize, &[i64]) -> Result<Structure, NamedFault>,
 }
@@ -332,8 +332,8 @@ mod tests {
     use super::*;
     use lacunar_sets::Coefficient;
 
-    /// What a matrix has at `(i, j)`: a value that two elements share if one follows from the other, with its sign and whether it is
-    /// conjugated; `None` for 0.
+    /// The element of a matrix at `(i, j)`: a value that two elements share if one follows from the other, with its sign and a flag
+    /// that is true if it is conjugated; `None` for 0.
     type Element = Option<(Vec<i64>, i64, bool)>;
 
     fn plain(key: Vec<i64>) -> Element {

@@ -19,7 +19,7 @@ pub struct Nest {
     pub(crate) is_inserted: bool,
     /// All variables, each with the place where it first occurs. A variable's place in the map is its handle's index.
     pub(crate) vars: IndexMap<String, Span>,
-    /// How they derive from each other. Accesses of `pos` name the tensor by the number of its relation.
+    /// The derivations of variables from each other. Accesses of `pos` name the tensor by the number of its relation.
     pub(crate) provenance: Provenance,
     /// The tensors that are filled and read inside, in the order of their first assignments.
     pub(crate) workspaces: Vec<String>,

@@ -29,9 +29,9 @@ pub struct Line {
     pub name: String,
     /// The type of its elements.
     pub dtype: DType,
-    /// How it is stored.
+    /// Its format.
     pub format: FormatSpec,
-    /// How it comes into being.
+    /// Its origin.
     pub role: LineRole,
     /// Its sizes, if they are said.
     pub dims: Option<Vec<u64>>,
@@ -47,7 +47,7 @@ pub struct Line {
     pub span: Span,
 }
 
-/// How a tensor comes into being.
+/// The origin of a tensor's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineRole {
     /// Given by the user.

@@ -306,7 +306,7 @@ impl Resolver<'_> {
     }
 
     /// A value beside the index that it is of: the one variable, of those whose values are asked for, that loops around the value tell, and
-    /// neither the target nor loops around all of its values. Where there is none, a workspace of indices has them beside already.
+    /// neither the target nor loops around all of its values. If there is none, a workspace of indices has them beside already.
     fn beside_index(&self, value: Expr, lhs: &Access, around: &Around) -> Result<Expr, Vec<Error>> {
         let provenance = &self.kernel.provenance;
         let original = |mut var: VarId| {

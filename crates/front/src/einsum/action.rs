@@ -40,7 +40,7 @@ pub enum ActionKind {
     Random {
         /// The tensor that is made up.
         tensor: Name,
-        /// How.
+        /// The kind of numbers.
         kind: Generator,
         /// The seed of the numbers; if none is written, it follows from the place of the action.
         seed: Option<Expr>,

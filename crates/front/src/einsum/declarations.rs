@@ -26,7 +26,7 @@ pub enum Language {
 /// The declared facts about a program's tensors and index variables; everything may be left out.
 #[derive(Clone, Debug, Default)]
 pub struct Declarations {
-    /// How tensors are stored. Undeclared inputs are dense; an undeclared result is dense too, unless its entries are
+    /// The formats of tensors. Undeclared inputs are dense; an undeclared result is dense too, unless its entries are
     /// absent wherever those of the sparse operands are.
     pub formats: IndexMap<String, FormatSpec>,
     /// Types of elements. Undeclared inputs are `f64`, undeclared results have the type of their expression.

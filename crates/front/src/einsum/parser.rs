@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
         &self.source[span.range()]
     }
 
-    /// How a message names the next token.
+    /// The name of the next token in a message.
     pub fn found(&mut self) -> String {
         let token = self.peek();
         match token.kind {

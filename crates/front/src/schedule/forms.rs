@@ -119,7 +119,7 @@ pub(super) fn form(call: &Call) -> Result<Form, Error> {
 /// The arguments of a command, whose number is right.
 struct Arguments<'a> {
     call: &'a Call,
-    /// How the command is written, for hints.
+    /// The form of the command, for hints.
     form: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Which elements are unique under a relation `T(x) = c T(g(x))`.
+//! The unique elements under a relation `T(x) = c T(g(x))`.
 //!
 //! An element is related to those that `g` leads to, one after the other. One of each such orbit is unique: the first in lexicographic
 //! order, or the one that `g` ends at. Three kinds of `g` are understood:
@@ -9,7 +9,7 @@
 //! a constant distance, x + d        A(i+1,j+1) = A(i,j)    x - k d is, with the greatest k that leads to an element
 //! ```
 //!
-//! Where a relation that leads back has the factor -1, elements that lead to themselves are 0, unless they are conjugated.
+//! If a relation that leads back has the factor -1, elements that lead to themselves are 0, unless they are conjugated.
 
 use lacunar_notation::Structure;
 use lacunar_notation::structure::bounds;
@@ -35,7 +35,7 @@ pub(super) fn of(relation: &Relation, space: &Space, context: Piece) -> Result<O
     }
 }
 
-/// What following a relation does.
+/// The effect of following a relation.
 enum Kind {
     Back,
     Stays,

@@ -1,7 +1,7 @@
 //! Rules: `A(i,j): A(j,i) = -A(i,j); i <= j + 2`.
 //!
 //! Parts of a rule have `;` between them. One may be a relation between two elements of the tensor; all others are conditions that hold of
-//! every element that is not 0. Where the partner of an element is 0, so is the element.
+//! every element that is not 0. If the partner of an element is 0, so is the element.
 
 use lacunar_base::Span;
 use lacunar_notation::Structure;

@@ -151,7 +151,7 @@ impl Extents {
         Ok(extents)
     }
 
-    /// What holds of the points of a part of a tensor, with these indices; nothing, if no rule says of the dimensions anything.
+    /// The conditions of the points of a part of a tensor, with these indices; none, if no rule gives the dimensions.
     pub fn at(&self, tensor: &str, part: Part, indices: &[Form], span: Span) -> Result<Vec<Within>, Error> {
         let points = match self.sets.get(&(tensor.to_string(), part)) {
             Some(points) => points.as_ref().map_err(Clone::clone)?,

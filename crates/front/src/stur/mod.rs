@@ -64,7 +64,7 @@ pub struct Program {
 /// An assignment of a sum of products to an access.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// What is assigned to.
+    /// The target.
     pub head: Access,
     /// The terms: each is a product of all of its atoms.
     pub terms: Vec<Term>,
@@ -77,7 +77,7 @@ pub struct Rule {
 /// A product.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// What is multiplied.
+    /// The factors.
     pub factors: Vec<Factor>,
     /// Its place.
     pub span: Span,
@@ -90,7 +90,7 @@ pub enum Factor {
     Access(Access),
     /// A comparison: 1 where it holds, else 0.
     Comparison {
-        /// What is compared.
+        /// The condition that it compares for.
         condition: Formula,
         /// It as it is written.
         text: String,

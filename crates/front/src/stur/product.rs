@@ -295,8 +295,8 @@ impl Product {
         Some(true)
     }
 
-    /// True if an index can be placed by an equation. Where the longest loop is spared, it had better be: of an equation between two variables,
-    /// or between those of the result, loops make enough as it is.
+    /// True if an index can be placed by an equation. It should be if that saves the longest loop; for an equation between two variables,
+    /// or between those of the result, the loops are good enough as they are.
     fn is_placeable(&self, head: &Head, form: &Form, name: &str) -> bool {
         let is_index = |read: &Read| read.indices.iter().any(|index| index.as_name() == Some(name));
         let is_result = head.names.iter().any(|own| own == name);

@@ -8,7 +8,7 @@
 //! C(i) := u(i) + v(p) * (p = i - n)      n = 3, m = 2      C[i] = u[i + 0] + sum(p, v[p] * (p + 3 == i))
 //! ```
 //!
-//! A placed index is written as the sum that it is. Other values are a tensor of their own, by which elements are gathered. Where an index of
+//! A placed index is written as the sum that it is. Other values are a tensor of their own, by which elements are gathered. If an index of
 //! the result is placed, elements are added there.
 //!
 //! ```text
@@ -51,7 +51,7 @@ pub(super) struct Statements {
     pub indices: BTreeSet<String>,
     /// The number that mentions tensors, if there is one.
     pub unused: Option<String>,
-    /// How many statements there are.
+    /// The number of statements.
     count: usize,
 }
 
@@ -345,7 +345,7 @@ impl Term<'_> {
         einsum::tells(&forms, &|name| u64::try_from(self.size(name)).ok())
     }
 
-    /// The variables that a sum is taken over. Those in the indices of the result have loops without one.
+    /// The variables that a sum is taken over. Variables in the indices of the result have loops without a sum.
     fn summed(&self) -> Vec<&str> {
         let of_result = self.product.placed.iter().filter(|placed| self.head.names.contains(&placed.name));
         let outside: BTreeSet<&str> = of_result.flat_map(|placed| placed.form.names()).collect();

@@ -59,16 +59,16 @@ pub struct Candidate {
 pub struct Choice {
     /// The candidates, the chosen one first.
     pub candidates: Vec<Candidate>,
-    /// How many uses it was chosen for.
+    /// The number of uses that it was chosen for.
     pub uses: u64,
-    /// How many entries the tensor has.
+    /// The number of the tensor's entries.
     pub entries: u64,
 }
 
-/// What a choice has to heed.
+/// The demands on a choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'a> {
-    /// How many times the tensor is used, after one conversion.
+    /// The number of times that the tensor is used, after one conversion.
     pub uses: u64,
     /// The program that uses it; without one, any format may be chosen, as for a product of a matrix with a vector.
     pub needs: Option<Needs<'a>>,

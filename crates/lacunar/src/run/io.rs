@@ -111,7 +111,7 @@ pub(super) fn check_writes(program: &Program) -> Result<(), Error> {
     Ok(checked?)
 }
 
-/// How a file is read for a tensor.
+/// The options to read a tensor's file with.
 pub(super) fn reading(declared: &Declared, base: IndexBase) -> ReadOptions {
     ReadOptions {
         dims: declared.dims.iter().copied().collect(),

@@ -23,7 +23,7 @@ const PARTS: usize = 16;
 const LEAST_SQUARE: f64 = f64::MIN_POSITIVE / f64::EPSILON / f64::EPSILON;
 
 impl<T: Element> Tensor<T> {
-    /// How many elements are no entries; saturates.
+    /// The number of elements that are no entries; saturates.
     fn missing(&self) -> u64 {
         let elements = self.dims().iter().fold(1u64, |product, size| product.saturating_mul(*size));
         let mut entries = self.nnz();

@@ -67,7 +67,7 @@ fn results_of_another_size_are_not_replaced() -> Result<(), Error> {
     let y = short;
     let text = message(einsum!("y(i) += x(i)", y = &y, x = &x));
     assert!(text.contains("`i` runs over 2 and over 3 coordinates"), "{text}");
-    // That of an earlier statement, too.
+    // The size that an earlier statement tells is checked, too.
     let w = Tensor::from_slice(&[2], &[1.0, 1.0])?;
     let kernel = Kernel::compile("y(i) = w(i); y(j) += x(j)", &Options::new().backend(Backend::Interpreter))?;
     let text = message(kernel.run_named(&[("w", w.as_dyn()), ("x", x.as_dyn())]));
@@ -171,7 +171,7 @@ fn results_tell_the_sizes_that_no_operand_does() -> Result<(), Error> {
     let mut outer = Tensor::<f64>::zeros(&[3, 4], Format::dense(2))?;
     let found = message(einsum!("Y(i,j) = x(i)", x = &x, Y = &mut outer));
     assert!(found.contains("E0301") && outer.dims() == [3, 4], "{found}");
-    // Where operands tell all sizes, a result is replaced by one of other sizes.
+    // If operands tell all sizes, a result is replaced by one of other sizes.
     let mut y = Tensor::from(vec![0.0; 7]);
     einsum!("y(i) = 2 * x(i)", x = &x, y = &mut y)?;
     assert_eq!(y.values(), [2.0, 4.0]);

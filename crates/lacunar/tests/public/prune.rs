@@ -12,7 +12,7 @@ fn matrix(format: &str) -> Tensor<f64> {
     Tensor::from_entries(&[2, 3], &entries, spec(format)).expect("it is stored")
 }
 
-/// How many values the result of a program over `A` has.
+/// The number of values in the result of a program over `A`.
 fn stored(source: &str, a: &Tensor<f64>, dtype: DType, format: &str) -> u64 {
     let options = Options::new().tensor("A", a.as_dyn()).format("C", spec(format)).dtype("C", dtype);
     let kernel = Kernel::compile(source, &options).expect("it compiles");

@@ -87,7 +87,7 @@ impl Dense {
         self.values[(point[0] * self.params()[1] + point[1]) as usize]
     }
 
-    /// What a structure leaves of the matrix.
+    /// The matrix with the elements that a structure makes 0 or lets follow from others.
     fn within(&self, structure: &Structure) -> Dense {
         let value = |point: [i64; 2]| match structure.element(&self.params(), &point).expect("numbers fit") {
             None => C128::default(),
@@ -319,7 +319,7 @@ fn what_is_found_holds_and_implies_what_a_matrix_was_made_with() {
             for format in formats() {
                 let context = format!("{name} of {size} x {size} in {format}");
                 let told = made.tensor(&format).structures().unwrap();
-                // Those of another matrix that has one of the structures that were told: it has the first structure then.
+                // Another matrix that has one of the structures that were told has the first structure, too.
                 let other = Dense::random([size; 2], &mut numbers);
                 for one in &told {
                     assert_eq!(made.within(&one.structure).values, made.values, "{context}: {one}");

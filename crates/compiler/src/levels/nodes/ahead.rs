@@ -37,7 +37,7 @@ struct Root {
     slot: ExprId,
     /// The number of words besides those of coordinates.
     others: ExprId,
-    /// How many elements its block has, if it has one of which it says that.
+    /// The number of elements of its block, if the node stores it.
     count: Option<ExprId>,
 }
 

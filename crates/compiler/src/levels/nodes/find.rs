@@ -11,8 +11,8 @@
 //! ```
 //!
 //! An element tells on which side of it a coordinate is: nodes are *parted* if between two children that may both have it there is always
-//! an element. Those with one child only are gone through element by element if some may be unused. Of a schema with other
-//! nodes the elements are visited in order.
+//! an element. Nodes with a single child are searched element by element if some elements may be unused. Of a schema with other nodes the
+//! elements are visited in order.
 //!
 //! An iterator that begins at a coordinate goes the same way, and the nodes that it comes through wait as if it had visited what is
 //! before ([`Nodes::begin_at`]).

@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// How one of several places is told from the others.
+/// The mark that tells one of several places from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     /// There is one at most.
@@ -218,7 +218,7 @@ impl Visit {
         self.targets.iter().position(|own| *own == target).unwrap_or(0)
     }
 
-    /// How places are told from each other.
+    /// The mark that tells places from each other.
     pub fn told(&self, places: &[Place]) -> Told {
         let nodes: Vec<usize> = places.iter().map(|place| place.node).collect();
         let supertype = |node: &usize| self.schema.nodes()[*node].supertype;

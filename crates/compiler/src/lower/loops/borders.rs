@@ -172,7 +172,8 @@ fn rest(cx: &mut Lowerer<'_>, l: &Loop<'_>, met: &Met<'_>) -> ExprId {
     sum
 }
 
-/// How far the coordinate of a ring is from the sum, from a value of the loop's variable on, and for how many values.
+/// The distance from the sum to the coordinate of a ring, from a value of the loop's variable on, and the number of values that it holds
+/// for.
 fn lap(cx: &mut Lowerer<'_>, l: &Loop<'_>, met: &Met<'_>, from: ExprId) -> (ExprId, ExprId) {
     let size = size(cx, met);
     let factor = met.factor(l.var);

@@ -132,7 +132,7 @@ impl Append {
         }
     }
 
-    /// How many values lie under a position of a group.
+    /// The number of values under a position of a group.
     pub fn block(&self, cx: &mut Lowerer<'_>, group: Group, scope: &Scope) -> ExprId {
         extent(cx, &self.access, group.tail + 1, self.access.vars.len(), scope)
     }

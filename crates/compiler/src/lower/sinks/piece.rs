@@ -46,7 +46,7 @@ pub(in crate::lower) struct Slab {
     pub tensor: TensorId,
     /// The first coordinate of its first level, where that is dense.
     pub first: ExprId,
-    /// How many coordinates of its first level it has, where that is dense.
+    /// The number of coordinates of its first level, where that is dense.
     pub len: ExprId,
     /// The position of the whole result that it begins with, if that is known.
     pub start: Option<ExprId>,

@@ -15,7 +15,7 @@
 //! whether it is the first one there; places on a list, where values would lie closer together, have to be loaded before. Forming
 //! A * A of `wave` takes 0.7, of `cnr-2000` 0.6 and of a random matrix of a million columns 1.0 of the time with such places (Zen 3).
 //!
-//! On entry, `w_stamps` and `w_stamp` are 0. Where the numbers run out, after 2^32 - 1 fillings, stamps are cleared and begin again.
+//! On entry, `w_stamps` and `w_stamp` are 0. When the numbers run out, after 2^32 - 1 fillings, stamps are cleared and begin again.
 //!
 //! Paper: Briggs and Torczon, *An Efficient Representation for Sparse Sets* (1993), for sets that are emptied at once; Gustavson 1978
 //! keeps the number of the row for each column of a product.

@@ -21,9 +21,9 @@
 //! ```
 //!
 //! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
-//! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. So does the first
-//! of several, where the tensor is an array. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), in the arrays
-//! of the whole where operands tell the place of each ([`exact`]), and values for a pattern that is given find their place in it ([`placed`]).
+//! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. The first of several
+//! does, too, if the tensor is an array. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), in the arrays of the
+//! whole where operands tell the place of each ([`exact`]), and values for a pattern that is given find their place in it ([`placed`]).
 //!
 //! If all that a loop computes are variables that come to a value which nothing changes any more (`or`, `any`), a chunk that has
 //! come to it raises a flag, and chunks that begin after that do nothing:
@@ -63,7 +63,7 @@ const CHUNKS_PER_THREAD: i64 = 8;
 /// The number of threads that a strict kernel counts on, whatever the actual number is.
 pub(in crate::lower) const STRICT_THREADS: i64 = 8;
 
-/// How races are met in the loop over a leaf, if the schedule says that threads share it.
+/// The treatment of races in the loop over a leaf, if the schedule says that threads share it.
 pub(in crate::lower) fn race(kernel: &Kernel, var: VarId) -> Option<Race> {
     match kernel.provenance.parallel(var) {
         Some((Unit::CpuThread, race)) => Some(race),
@@ -97,7 +97,7 @@ fn writes_in_shared_loop(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool
     }
 }
 
-/// How the chunks of a loop get along.
+/// The way in which the chunks of a loop combine their sums.
 struct ChunkSums {
     copies: Vec<Copies>,
     /// The first chunk adds to the tensors themselves.

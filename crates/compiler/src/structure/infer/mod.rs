@@ -34,7 +34,7 @@ pub(super) use symmetry::is_symmetric;
 pub struct Rule {
     /// Its name.
     pub name: &'static str,
-    /// What it knows of an expression; `None` if it is for others, or the sets are too hard.
+    /// The structure of an expression; `None` if the rule does not apply to it, or the sets are too hard.
     pub apply: fn(&Context<'_>, &Expr) -> Option<Closed>,
 }
 
@@ -52,7 +52,7 @@ pub const RULES: &[Rule] = &[
     Rule { name: "pointwise", apply: pointwise::pointwise },
 ];
 
-/// What rules know of a statement.
+/// The facts about a statement that rules use.
 pub struct Context<'a> {
     tensors: &'a Arena<Tensor>,
     vars: &'a Arena<IndexVar>,
@@ -154,7 +154,7 @@ impl<'a> Context<'a> {
         Context { tensors, vars, structures, sizes, params, cancels: true }
     }
 
-    /// What is known of an expression's value.
+    /// The structure of an expression's value, by the first rule that applies.
     pub fn infer(&self, expr: &Expr) -> Option<Closed> {
         let known = RULES.iter().find_map(|rule| (rule.apply)(self, expr)?.bounded(self));
         known.or_else(|| Closed::general(self, expr.free_vars()))
@@ -211,7 +211,7 @@ fn equal_sizes(structure: &Structure) -> Vec<(usize, usize)> {
     found
 }
 
-/// What has a size.
+/// A variable or a dimension: both have a size.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Member {
     Var(VarId),

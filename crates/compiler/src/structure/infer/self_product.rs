@@ -117,7 +117,7 @@ impl<'a> Group<'a> {
                 map.add_apart(piece)?;
             }
         }
-        // Where the maps disagree on what is shared, tuples are sorted as they are.
+        // If the maps disagree on the shared variables, tuples are sorted as they are.
         let whole = |piece: &Piece| {
             let own = |factor: &Factor<'_>| factor.access.vars.iter().map(|var| column(context, &vars, *var)).collect();
             let targets = self.factors.iter().map(own).collect::<Option<Vec<Vec<Affine>>>>();

@@ -16,7 +16,7 @@ use lacunar_sets::Coefficient;
 use super::Context;
 use super::closed::{Closed, whole};
 
-/// What becomes of a coefficient.
+/// The effect of a function on the coefficient of its operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// `f(c x) = c f(x)`, and conjugation commutes with it.

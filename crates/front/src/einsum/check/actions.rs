@@ -164,7 +164,7 @@ impl Checker<'_> {
         self.program.tensors.iter().find(|(_, tensor)| tensor.name == name).map(|(id, _)| id)
     }
 
-    /// How two tensors differ that are to be swapped, or one to be a snapshot of the other.
+    /// The difference of two tensors that are to be swapped, or of which one is to be a snapshot of the other.
     fn difference(&self, a: TensorId, b: TensorId) -> Option<String> {
         let (a, b) = (&self.program.tensors[a], &self.program.tensors[b]);
         if a.dtype != b.dtype {
@@ -173,7 +173,7 @@ impl Checker<'_> {
         if a.format != b.format {
             return Some(format!("stored as {} and {}", a.format, b.format));
         }
-        // Where all of one has to be there, all of it is made.
+        // If all of one has to be there, all of it is made.
         (a.structure != b.structure).then(|| "with two structures".to_string())
     }
 

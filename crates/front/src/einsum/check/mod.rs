@@ -201,7 +201,7 @@ fn assign(program: &mut Program, ast: &ast::Ast, names: &Names, declarations: &D
         let Some((op, rhs)) = typer.value(statement, target) else { continue };
         if let Some(dtype) = typer.dtype(target) {
             program.tensors[target].dtype = dtype;
-            // What takes the tensor's value has its type, if nothing else tells one.
+            // Tensors that take the tensor's value have its type, if nothing else tells one.
             for other in exchanged(names, target) {
                 let Some((name, entry)) = names.tensors.get_index(other.index()) else { continue };
                 let is_assigned = ast.statements.iter().any(|statement| statement.name.text == *name);

@@ -16,7 +16,7 @@ pub(crate) enum StatementMistake {
     NoAssignment { span: Span, continued: bool },
 }
 
-/// Why two values may be assigned to one element.
+/// The reason why two values may be assigned to one element.
 #[derive(Clone, Debug)]
 pub(crate) enum Meeting {
     /// The index is a value of a tensor.
