@@ -32,7 +32,7 @@ pub const LARGE: usize = 2 << 20;
 struct Header {
     /// Usable bytes of the block.
     capacity: usize,
-    /// How many of them were used, as far as is known: pages behind them may never have been touched.
+    /// The number of them that were used, as far as is known: pages behind them may never have been touched.
     used: usize,
     /// The bytes that were used before the block was kept and given out again.
     touched: usize,
@@ -218,7 +218,7 @@ unsafe fn discard(block: NonNull<u8>) {
     unsafe { std::alloc::dealloc(header.base, Layout::from_size_align_unchecked(header.total, ALIGNMENT)) };
 }
 
-/// How many bytes the block can hold.
+/// The capacity of the block in bytes.
 ///
 /// # Safety
 /// `block` came from this module and is not released.
@@ -269,13 +269,13 @@ mod kept {
     use std::ptr::NonNull;
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    /// How many bytes are kept at least, and which part of the machine's memory.
+    /// The bytes that are kept at least, and the part of the machine's memory.
     const BYTES: usize = 512 << 20;
     const SHARE: usize = 16;
-    /// How many blocks are kept: some for each thread.
+    /// The most blocks that are kept: some for each thread.
     const BLOCKS: usize = 256;
 
-    /// How many bytes are kept.
+    /// The most bytes that are kept.
     fn limit() -> usize {
         static LIMIT: OnceLock<usize> = OnceLock::new();
         *LIMIT.get_or_init(|| BYTES.max(super::memory() / SHARE))

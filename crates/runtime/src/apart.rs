@@ -20,12 +20,12 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 /// No processor.
 const NONE: usize = usize::MAX;
 
-/// Where a worker is, as far as others know. What they know may be out of date, and then a worker is moved for nothing, or late.
+/// The place of a worker, as far as others know. Their knowledge may be out of date, and then a worker is moved for nothing, or late.
 #[repr(align(128))]
 pub(crate) struct Seat {
     /// The system's number of the thread; 0 before it is there.
     thread: AtomicI32,
-    /// That of its process, which is another in the child of a fork.
+    /// The number of its process, which is another in the child of a fork.
     process: AtomicI32,
     /// The processor that it was last seen on.
     at: AtomicUsize,

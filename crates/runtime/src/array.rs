@@ -33,7 +33,7 @@ plain!(lacunar_formats::One, half::f16, half::bf16, num_complex::Complex<f32>, n
 // SAFETY: what may be uninitialised may be zero bytes too, has no drop glue, and is aligned as the element is.
 unsafe impl<T: Plain> Plain for MaybeUninit<T> {}
 
-/// How many elements are made before they are made into others.
+/// The number of elements that are made before they are converted into others.
 const BLOCK: usize = 256;
 
 /// A fixed number of elements, owned.

@@ -39,7 +39,7 @@ pub struct Buffer {
     owner: Owner,
 }
 
-/// Who frees the memory.
+/// The owner of the memory, who frees it.
 enum Owner {
     /// The buffer: `data` is a block of `alloc`.
     Block,
@@ -188,7 +188,7 @@ impl Buffer {
         (self.len * self.dtype.size()) as u64
     }
 
-    /// How many elements fit without moving.
+    /// The number of elements that fit without moving.
     pub fn capacity(&self) -> usize {
         match &self.owner {
             // SAFETY: the block is ours and not released.
@@ -534,7 +534,7 @@ pub enum Indices<'a> {
 }
 
 impl Indices<'_> {
-    /// How many numbers there are.
+    /// The number of numbers.
     pub fn len(&self) -> usize {
         with_indices!(self, numbers => numbers.len())
     }

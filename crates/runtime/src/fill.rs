@@ -110,9 +110,9 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// How many of the stored values are entries: places that a level leaves unused have none. If only values tell entries from padding,
-    /// in blocks, along diagonals or in dense levels, these are the ones that differ from the fill value; otherwise all are, zeros too.
-    /// A value that several places share is as many entries.
+    /// The number of stored values that are entries: places that a level leaves unused have none. If only values tell entries from
+    /// padding, in blocks, along diagonals or in dense levels, these are the ones that differ from the fill value; otherwise all are,
+    /// zeros too. A value that several places share is as many entries.
     ///
     /// ```
     /// use lacunar_formats::Format;

@@ -19,7 +19,7 @@ use crate::dispatch::with_word;
 use crate::error::AllocError;
 use crate::parallel::{self, GRAIN};
 
-/// How many places are computed before elements are moved.
+/// The number of places that are computed before elements are moved.
 pub const BLOCK: usize = 256;
 
 /// A pointer that threads share; each writes to places of its own.

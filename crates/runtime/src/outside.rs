@@ -43,7 +43,7 @@ struct Blocks {
     /// The sizes of the dense levels, and how far apart places of neighbors are.
     levels: Vec<(u64, u64)>,
     count: usize,
-    /// How many places a block has.
+    /// The number of places in a block.
     len: u64,
 }
 

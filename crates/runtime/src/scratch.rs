@@ -174,7 +174,7 @@ mod signals {
     use std::mem::MaybeUninit;
     use std::time::Duration;
 
-    /// How often a folder is tried that a compiler still writes to, and the pause in between.
+    /// The number of tries to remove a folder that a compiler still writes to, and the pause in between.
     const TRIES: usize = 50;
     const PAUSE: Duration = Duration::from_millis(10);
 

@@ -59,7 +59,7 @@ impl Places {
         }
     }
 
-    /// How wide numbers below a bound have to be beside [`NOWHERE`].
+    /// The width of numbers below a bound that leaves room for [`NOWHERE`].
     pub fn width(bound: u64) -> IndexWidth {
         IndexWidth::for_positions(bound)
     }
@@ -72,7 +72,7 @@ pub struct Segments<'a> {
     /// Its arrays, of kinds that keep them.
     pos: Option<Indices<'a>>,
     crd: Option<Indices<'a>>,
-    /// How many positions it has.
+    /// The number of its positions.
     positions: u64,
     /// By parent position.
     parents: &'a Places,
@@ -106,11 +106,11 @@ impl Runs {
 pub struct Piece {
     /// The parent position.
     pub parent: usize,
-    /// How many coordinates of the segment come before.
+    /// The number of the segment's coordinates before it.
     pub skipped: u64,
     /// Positions of the plain level.
     pub positions: Range<u64>,
-    /// How many places behind the segment's last that are used by none.
+    /// The number of unused places behind the segment's last.
     pub unused: usize,
 }
 
@@ -167,7 +167,7 @@ impl<'a> Segments<'a> {
         }
     }
 
-    /// How many coordinates there are under a parent position.
+    /// The number of coordinates under a parent position.
     #[inline(always)]
     pub fn count(&self, parent: usize) -> u64 {
         let range = self.range(parent);
@@ -393,7 +393,7 @@ impl<'a> Segments<'a> {
         Ok(Places::Listed(index_parts(&lengths, self.width(), positions)?))
     }
 
-    /// How wide the places of a level are.
+    /// The width of the places of a level.
     pub fn width(&self) -> IndexWidth {
         Places::width(self.positions)
     }
@@ -526,7 +526,7 @@ impl Iterator for Coordinates<'_> {
         }
     }
 
-    /// How they are stored is asked once.
+    /// The width of their storage is asked for once, outside of the loop.
     #[inline(always)]
     fn fold<B, F: FnMut(B, u64) -> B>(self, start: B, mut with: F) -> B {
         match self {

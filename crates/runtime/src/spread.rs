@@ -103,7 +103,7 @@ impl Tensor {
         let mut plain = widen(&self.format().plain(), self.dims(), self.nnz());
         for (level, storage) in self.levels().iter().enumerate() {
             let kind = plain.levels()[level].kind;
-            // How many slots there are, no dimension says.
+            // No dimension tells the number of slots.
             let width = plain.coordinates(level).wider(IndexWidth::for_max(storage.size().saturating_sub(1)));
             plain = plain.with_coordinates(level, width);
             let stored = Stored::new(storage, &parents)?;
@@ -122,7 +122,7 @@ impl Tensor {
         Ok(Tensor::assemble(self.dims().to_vec(), plain, levels, values))
     }
 
-    /// How many coordinates the innermost level stores.
+    /// The number of coordinates that the innermost level stores.
     ///
     /// # Errors
     /// Memory is refused.

@@ -41,7 +41,7 @@ use crate::values::Element;
 pub struct Prefix {
     /// Bins from one coordinate of each level to the next, outermost first.
     strides: Vec<u32>,
-    /// How many there are.
+    /// The number of bins.
     bins: usize,
 }
 
@@ -71,7 +71,7 @@ impl Prefix {
         &self.strides
     }
 
-    /// How many bins there are.
+    /// The number of bins.
     pub fn bins(&self) -> usize {
         self.bins
     }

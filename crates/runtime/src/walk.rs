@@ -144,7 +144,7 @@ pub struct Walk<'a> {
     stored: Vec<u64>,
     /// The coordinates of the tensor's dimensions.
     coordinates: Vec<u64>,
-    /// How they are recovered, by dimension.
+    /// The recovery of each of them from the stored coordinates, by dimension.
     recoveries: Vec<Recovery>,
     ranking: Option<(usize, Indices<'a>)>,
     /// The value of padding, if there can be any.
@@ -285,8 +285,8 @@ impl Tensor {
         walk
     }
 
-    /// How many entries a walk comes across: not more than there are elements. It takes a walk; only in plain levels
-    /// without padding are the values counted instead.
+    /// The number of entries that a walk comes across: not more than there are elements. It takes a walk; only in plain
+    /// levels without padding are the values counted instead.
     pub fn count_entries(&self) -> u64 {
         let format = self.format();
         if format.map().is_none() && format.is_plain() && (format.is_dense() || !format.is_padded()) {

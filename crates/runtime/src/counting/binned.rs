@@ -70,7 +70,7 @@ fn shift(bins: usize) -> u32 {
     bins.div_ceil(RANGES).next_power_of_two().trailing_zeros()
 }
 
-/// How many ranges there are.
+/// The number of ranges.
 fn ranges(bins: usize, shift: u32) -> usize {
     ((bins - 1) >> shift) + 1
 }

@@ -71,7 +71,7 @@ pub enum WriteField {
     Pattern,
 }
 
-/// How to write.
+/// The options of writing.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// Tells if a Matrix Market file shows values.
@@ -177,7 +177,7 @@ struct Columns {
     base: u64,
     /// True if it shows the value.
     value: bool,
-    /// How many ones stand for dimensions that the format wants and the tensor lacks.
+    /// The number of ones that stand for dimensions that the format wants and the tensor lacks.
     padding: usize,
     /// True if the entries of a dense matrix are taken down the columns.
     by_columns: bool,

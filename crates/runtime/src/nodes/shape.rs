@@ -1,4 +1,4 @@
-//! How many elements fit into trees of nodes, and how those of a subtensor are dealt out to a node and its children.
+//! The numbers of elements that fit into trees of nodes, and the split of a subtensor's elements into those of a node and of its children.
 //!
 //! For each node type and height (how many nodes lie below one another, but for those of lists) there is a least and a
 //! greatest number of elements. A subtensor gets the least height that holds it; a node takes as many elements as it may, and its
@@ -21,7 +21,7 @@ use super::counts::Counts;
 /// More elements than any tensor has.
 pub(super) const MANY: u64 = 1 << 62;
 
-/// How many heights are told apart at most.
+/// The most heights that are told apart.
 const HEIGHTS: usize = Schema::DEPTH;
 
 /// The least and the greatest number of elements; the greatest is the smaller one if there is no such tree.
@@ -59,14 +59,14 @@ pub(super) struct Size {
     pub least: u64,
     /// The length that is not passed when nodes are made.
     pub most: u64,
-    /// How many arrays of elements that are all used, and of such that are used as need be.
+    /// The number of arrays of elements that are all used, and of such that are used as need be.
     pub full: u64,
     pub open: u64,
     /// True if arrays of children have this length.
     pub is_coupled: bool,
 }
 
-/// What a node type holds.
+/// The elements and children of a node type.
 #[derive(Debug)]
 pub(super) struct Type {
     pub children: Children,
@@ -105,14 +105,14 @@ pub(super) struct Choice {
     pub height: usize,
 }
 
-/// How the elements of a subtree are dealt out at its root node.
+/// The split of a subtree's elements at its root node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deal {
     /// The lengths, by size field.
     pub lengths: [u32; Schema::SIZES],
-    /// How many of the places that may be unused are used.
+    /// The number of used places among those that may be unused.
     pub open: u64,
-    /// How many elements go to children.
+    /// The number of elements that go to children.
     pub rest: u64,
 }
 
@@ -188,7 +188,7 @@ impl Shapes {
                 let next: Vec<Bounds> =
                     (0..shapes.types.len()).map(|number| shapes.bounds_at(number, height)).collect();
                 for (it, next) in shapes.types.iter_mut().zip(next) {
-                    // What still grows has no end.
+                    // A bound that still grows is infinite.
                     let grows = is_last && next.most > it.bounds[height].most;
                     it.bounds[height] = if grows { Bounds { most: MANY, ..next } } else { next };
                 }
@@ -234,7 +234,7 @@ impl Shapes {
         counts.fold(Counts::default(), |all, own| all.or(&own)).holds_between(1, u64::from(u32::MAX))
     }
 
-    /// How many heights are told apart.
+    /// The number of heights that are told apart.
     pub fn heights(&self) -> usize {
         self.types.first().map_or(0, |it| it.bounds.len())
     }
@@ -465,7 +465,7 @@ impl Shapes {
         all
     }
 
-    /// How many items a field has.
+    /// The number of items of a field.
     pub fn length(&self, number: usize, deal: &Deal, field: &Field) -> u32 {
         match field.array() {
             None => 1,
@@ -500,7 +500,7 @@ impl Shapes {
         Deal { lengths: lengths.map(|length| length.min(u64::from(u32::MAX)) as u32), open, rest: left - open }
     }
 
-    /// How many of the rest of a node's elements go to the next child, where those behind it take `behind`. `None` if it can't be.
+    /// The number of a node's remaining elements that go to the next child, if those behind it take `behind`. `None` if it can't be.
     pub fn share(&self, at: &ChildPlace, rest: u64, to_come: u64, behind: Bounds) -> Option<u64> {
         let own = at.bounds;
         let even = rest.div_ceil(to_come.max(1));
@@ -536,7 +536,7 @@ impl Shapes {
         ChildPlace { choice, deal, to, nonempty, bounds }
     }
 
-    /// How many children a node of these lengths has, and how many elements they take at least and at most.
+    /// The number of children of a node of these lengths, and the elements that they take at least and at most.
     pub fn to_come(&self, choice: Choice, deal: &Deal) -> (u64, Bounds) {
         let below = self.below(choice);
         let groups = self.groups(choice.number, |place| deal.lengths[place].into());

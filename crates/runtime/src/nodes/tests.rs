@@ -94,7 +94,7 @@ fn format_of(schema: Schema) -> Format {
     Format::new(kinds.map(|kind| Level { kind, unique: true }).to_vec(), vec![0, 1]).unwrap()
 }
 
-/// What a tensor is to have.
+/// The expected entries of a tensor.
 type Model = BTreeMap<[u64; 2], f64>;
 
 fn tensor_of(model: &Model, format: &Format) -> Result<Tensor, StorageError> {

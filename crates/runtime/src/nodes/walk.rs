@@ -76,7 +76,7 @@ fn elements(view: View, parent: u64, each: &mut dyn FnMut(u64, u64)) {
     });
 }
 
-/// How many coordinates are stored under a parent position.
+/// The number of coordinates under a parent position.
 pub(crate) fn count(view: View, parent: u64) -> u64 {
     let mut count = 0;
     runs(view, parent, &mut |run: Run| {

@@ -11,7 +11,7 @@
 //! second            -                  a B c d, private     a B c d; written next: C, in a page of its own
 //! ```
 //!
-//! So a version costs the pages that were changed since the one before, and a call for each stretch of the file that it consists of. Where
+//! So a version costs the pages that were changed since the one before, and a call for each stretch of the file that it consists of. If
 //! these are too many, a copy of all costs less, and there is no version. The paper on a file system of this kind is Rosenblum and
 //! Ousterhout, The Design and Implementation of a Log-Structured File System, 1992.
 //!

@@ -301,7 +301,7 @@ impl Decision {
         self.facts.store(goal);
     }
 
-    /// How many outermost levels of a format are sorted by counting, if that pays.
+    /// The number of outermost levels of a format to sort by counting, if that pays.
     fn counted(&self, source: &Format, format: &Format, unsorted: usize) -> Option<usize> {
         if unsorted == 0 && !self.facts.padded {
             return None;

@@ -41,9 +41,9 @@ pub(crate) struct Facts {
     pub dims: Vec<u64>,
     pub dtype: DType,
     pub stored: Stored,
-    /// How many values are stored, at most.
+    /// The number of stored values, at most.
     pub entries: u64,
-    /// How many bytes it takes, about.
+    /// The number of bytes that it takes, about.
     pub bytes: u64,
     /// True if the fill value is other than 0.
     pub filled: bool,
@@ -51,7 +51,7 @@ pub(crate) struct Facts {
     pub padded: bool,
 }
 
-/// How entries are stored.
+/// The storage of entries.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stored {
     /// As a coordinate list, in any order, with repeats.
@@ -195,7 +195,7 @@ pub(crate) enum Leg {
     Pack { format: Format, sorting: Sorting },
 }
 
-/// How a list is sorted.
+/// The way to sort a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sorting {
     /// By counting all levels but the innermost, so many ([`crate::pack_counted`]).
@@ -206,7 +206,7 @@ pub(crate) enum Sorting {
     Columns,
 }
 
-/// How a tensor or a list gets into a format.
+/// The steps that bring a tensor or a list into a format.
 ///
 /// ```
 /// use lacunar_formats::Format;
@@ -241,7 +241,7 @@ impl Route {
         Ok(Route { from, to: to.clone(), legs })
     }
 
-    /// How [`Tensor::from_coo`] gets a list into a format.
+    /// The route by which [`Tensor::from_coo`] brings a list into a format.
     ///
     /// # Errors
     /// The list contradicts itself, or the format has another order, or cannot store the elements.
@@ -250,7 +250,7 @@ impl Route {
         Route::new(Facts::of_list(list, Scalar::zero(list.values.dtype())), format)
     }
 
-    /// How many legs there are; none, if nothing is to be done.
+    /// The number of legs; 0, if nothing is to be done.
     pub fn len(&self) -> usize {
         self.legs.len()
     }
@@ -262,7 +262,7 @@ impl Route {
 }
 
 impl Tensor {
-    /// How [`Tensor::convert`] gets to a format.
+    /// The route by which [`Tensor::convert`] comes to a format.
     ///
     /// # Errors
     /// The format has another order, or cannot store the elements.
@@ -298,7 +298,7 @@ impl Tensor {
         Tensor::from_coo_filled(coo, format, fill)
     }
 
-    /// As [`Tensor::from_coo`], for elements that are `fill` if the list does not have them.
+    /// Packs like [`Tensor::from_coo`], for elements that are `fill` if the list does not have them.
     ///
     /// # Errors
     /// The errors of `from_coo`; the fill value is of another type than the elements.

@@ -31,7 +31,7 @@ use crate::span::Span;
 pub use key::Key;
 use local::{count, insert_sort, place, sort_local};
 
-/// How the keys are ordered, from one pass over them.
+/// The order of the keys, from one pass over them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scan<K> {
     /// Keys never descend.

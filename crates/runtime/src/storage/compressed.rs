@@ -118,7 +118,7 @@ pub fn extend<T: Plain>(
     Ok(unsafe { children.assume_init() })
 }
 
-/// How many of `0 .. len` come before the first for which `below` is false.
+/// The number of places of `0 .. len` before the first for which `below` is false.
 fn partition(len: usize, below: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, len);
     while low < high {

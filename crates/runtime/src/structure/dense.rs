@@ -7,8 +7,8 @@
 //!                  3 4                                                        2 4
 //! ```
 //!
-//! Where forms of coordinates tell what an element is, that changes at a few coordinates of a row only: a packed tensor is completed by copies of
-//! what lies between them, of unique elements first, and of others from these.
+//! If forms of coordinates tell the kind of an element, the kind changes at a few coordinates of a row only: a packed tensor is completed
+//! by copies of the ranges between them, of unique elements first, and of others from these.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub(super) type Source = Option<(usize, Coefficient)>;
 /// Places of a tensor that stores all of them, with what they get.
 pub(super) struct Places<'a> {
     points: &'a Points,
-    /// How many there are.
+    /// The number of places.
     pub len: usize,
     /// The tensor that values are of, if it stores unique elements alone.
     packed: Option<&'a DynTensor>,

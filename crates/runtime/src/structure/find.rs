@@ -36,7 +36,7 @@ pub struct FoundStructure {
     pub named: &'static Named,
     /// Its arguments.
     pub arguments: Vec<i64>,
-    /// What it says of tensors of this order.
+    /// The structure that it names for tensors of this order.
     pub structure: Structure,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! On entry: a part without parameters, which sends `x` to `f(x)`. With the unique element `u` as parameters, its followers are the points
 //! of the piece `x in domain and f(x) = u`; the loops over these ([`Piece::nest`]) are compiled as tests of points are (`points.rs`).
-//! They are in lexicographic order. Where the part permutes coordinates, there is one follower at most, whose coordinates are those of the
-//! unique element in another order. Where the bounds of such loops can't be told, all points of a small tensor are listed by their unique
+//! They are in lexicographic order. If the part permutes coordinates, there is one follower at most, whose coordinates are those of the
+//! unique element in another order. If the bounds of such loops can't be told, all points of a small tensor are listed by their unique
 //! elements.
 //!
 //! ```text
@@ -27,11 +27,11 @@ const MOST_LISTED: i64 = 1 << 20;
 pub(super) struct Followers {
     order: usize,
     way: Way,
-    /// How many columns they take: those of the unique element, of a follower, and quotients.
+    /// The number of columns that they take: those of the unique element, of a follower, and quotients.
     pub columns: usize,
 }
 
-/// How followers are found.
+/// The way to find followers.
 #[derive(Clone, Debug)]
 enum Way {
     /// A follower has the coordinates of the unique element, each in the dimension that is told, if it lies in the region; `None` if it never
@@ -149,7 +149,7 @@ impl Followers {
         }
     }
 
-    /// How many followers the point in the first columns has. It may stop at `limit`.
+    /// The number of followers of the point in the first columns. It may stop at `limit`.
     pub fn count(&self, columns: &mut [i64], limit: u64) -> u64 {
         match &self.way {
             Way::Permuted { to, region } => u64::from(self.is_permuted(to, region.as_ref(), columns)),

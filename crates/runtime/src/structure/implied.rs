@@ -1,4 +1,4 @@
-//! Whether every tensor that has one structure has another as well: a tridiagonal matrix is banded, a circulant one is Toeplitz.
+//! Tells if every tensor that has one structure has another as well: a tridiagonal matrix is banded, a circulant one is Toeplitz.
 //!
 //! At given sizes, `S` implies `T` if what may be other than 0 by `S` may be so by `T`, and what follows from others by `T` does by `S`:
 //! with the closed maps of `S`, an element that `T` sends to another one goes to the same unique element as that other one, by
@@ -47,7 +47,7 @@ impl AtSizes {
         Some(AtSizes { support, closed, relations })
     }
 
-    /// Whether every tensor with this structure has the other one too.
+    /// Tells if every tensor with this structure has the other one too.
     pub fn implies(&self, other: &AtSizes) -> Answer {
         let inside = self.support.is_subset(&other.support);
         if !inside.is_yes() {

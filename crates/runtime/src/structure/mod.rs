@@ -44,8 +44,8 @@ pub(crate) use numbers::multiplied as times;
 use packed::Seen;
 pub(crate) use packed::{Origin, check_layout, element, keep, origin, whole};
 
-/// What a [`Structure`] says of a tensor's elements. The parameters of a structure have values, of which the first are the tensor's sizes.
-/// Elements that are not stored are 0: a tensor with another fill value has no structure.
+/// Operations of a tensor with a [`Structure`] of its elements. The parameters of a structure have values, of which the first are the
+/// tensor's sizes. Elements that are not stored are 0: a tensor with another fill value has no structure.
 pub trait Structured: Sized {
     /// Compares all elements with a structure: those outside of it have to be 0, and redundant ones the multiples of their unique ones,
     /// exactly (zeros of either sign are equal, and so is what is not a number). It takes a pass over the stored elements, and for each

@@ -14,7 +14,7 @@ use num_complex::Complex;
 
 use super::dense::Places;
 
-/// How many values a thread makes at a time.
+/// The number of values that a thread makes at a time.
 const CHUNK: usize = 1 << 16;
 
 /// The values of a tensor, of any type.

@@ -112,7 +112,7 @@ struct Layout {
     /// The format, with arrays as wide as needed.
     format: Format,
     levels: Vec<LevelStorage>,
-    /// How many values there are.
+    /// The number of values.
     count: u64,
 }
 
@@ -121,7 +121,7 @@ impl Layout {
     fn of(packing: Packing, format: &Format, dims: &[u64]) -> Result<Layout, StorageError> {
         let order = dims.len();
         if let Some(count) = packing.count(dims) {
-            // Where there is no memory for values, rows need not be gone through; a byte stands for each.
+            // If there is no memory for the values, rows need not be gone through; a byte stands for each.
             drop(Buffer::zeroed(DType::U8, count)?);
         }
         let (mut edges, mut firsts) = (vec![vec![0_u64]; order], vec![Vec::new(); order]);
@@ -187,7 +187,7 @@ pub(crate) fn position_of_unique(tensor: &Tensor, coordinate: impl Fn(usize) -> 
     position_of(tensor.levels(), tensor.format().mode_order(), coordinate)
 }
 
-/// Where the value of an element of a packed tensor is, and what it is multiplied by.
+/// The position of the value of an element of a packed tensor, and its coefficient.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
     /// It is 0, whatever is stored.
@@ -301,7 +301,7 @@ impl Tensor {
         keep(self, format, true)
     }
 
-    /// What a packed tensor stores, as a tensor whose other elements are 0.
+    /// The stored elements of a packed tensor, as a tensor whose other elements are 0.
     ///
     /// # Errors
     /// Memory is refused.

@@ -40,7 +40,7 @@ impl Forms {
         Some(range)
     }
 
-    /// How many there are.
+    /// The number of forms.
     pub fn len(&self) -> usize {
         self.constants.len()
     }
@@ -109,7 +109,7 @@ impl Quotients {
         }
     }
 
-    /// How many there are.
+    /// The number of quotients.
     pub fn len(&self) -> usize {
         self.denominators.len()
     }
@@ -123,7 +123,7 @@ pub(super) struct Region {
     positive: Forms,
 }
 
-/// What a piece leaves of a box.
+/// The part of a box that lies in a piece.
 pub(super) enum Left {
     Nothing,
     Region(Region),
@@ -178,7 +178,7 @@ impl Region {
 pub(super) struct Part {
     region: Region,
     target: Forms,
-    /// What the unique element is multiplied by.
+    /// The coefficient of the unique element.
     pub by: Coefficient,
     /// The same without parameters.
     pub piece: MapPiece,
@@ -194,7 +194,7 @@ impl Part {
     }
 }
 
-/// What an element is.
+/// The kind of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// It is 0.
@@ -213,7 +213,7 @@ pub(super) struct Points {
     unique: Vec<Region>,
     /// The redundant elements.
     pub parts: Vec<Part>,
-    /// How many columns a point and quotients take.
+    /// The number of columns that a point and quotients take.
     pub columns: usize,
     /// Parts are found by sorting coordinates.
     is_symmetric: bool,
@@ -270,7 +270,7 @@ impl Points {
         Some(points)
     }
 
-    /// What the element is whose coordinates are the first columns. The others are set.
+    /// The kind of the element whose coordinates are the first columns. The others are set.
     #[inline]
     pub fn place(&self, columns: &mut [i64]) -> Place {
         if self.is_symmetric {

@@ -292,8 +292,8 @@ impl Tensor {
         Ok(Some(before.filter(|_| !is_new)))
     }
 
-    /// Takes changes back: entries that were removed, then changes from the last on. Where nodes cannot hold what is between, all
-    /// at once.
+    /// Takes changes back: entries that were removed, then changes from the last on. If nodes cannot hold the states in between,
+    /// it takes all back at once.
     pub(super) fn undo<T: Element>(
         &mut self,
         batch: &Batch<T>,

@@ -8,7 +8,7 @@
 //! {bst}{ctree}     set (2,1) (2,4) (7,0)     bst: 2 is there, 7 is new      parents 5 5 8      ctree: 1 4 into row 5, 0 into row 8
 //! ```
 //!
-//! What is removed leaves rows that are empty: when all are removed, their coordinates go from the outer levels as well.
+//! Removals leave rows that are empty: when all are done, the coordinates of these rows go from the outer levels as well.
 
 use lacunar_formats::LevelKind;
 

@@ -1,5 +1,5 @@
-//! Packed tensors store unique elements alone, and are the whole ones: in conversions, in lists of entries, element by element. Those that lack the
-//! structure are refused, and so are arrays that are not the structure's.
+//! Packed tensors store unique elements alone, and are the whole ones: in conversions, in lists of entries, element by element. Tensors
+//! that lack the structure are refused, and so are arrays that are not the structure's.
 
 #![allow(clippy::unwrap_used)]
 

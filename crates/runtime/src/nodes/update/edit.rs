@@ -59,7 +59,7 @@ pub(crate) struct Editor<'a> {
     pub parent: u32,
     /// The nodes from the root on to the one that is changed.
     pub path: Vec<Visit>,
-    /// How many nodes of the path, from the root on, are not to be changed: their items are in hand already.
+    /// The number of nodes of the path, from the root on, that may not be changed: their items are in hand already.
     pub fixed: usize,
     /// The position that the new element was given.
     pub landed: Option<u32>,
@@ -107,7 +107,7 @@ impl Editor<'_> {
         self.view().referred(link)
     }
 
-    /// How many items an array of a node has room for.
+    /// The number of items that an array of a node has room for.
     pub fn capacity(&self, ty: usize, field: &Field, room: u32) -> u32 {
         self.view().capacity(ty, field, room)
     }
@@ -319,14 +319,14 @@ impl Editor<'_> {
         self.depth_of(&self.path)
     }
 
-    /// How many nodes of a path may wait for others.
+    /// The number of nodes of a path that may wait for others.
     pub fn depth_of(&self, path: &[Visit]) -> usize {
         path.iter().filter(|visit| !self.shape(visit.ty()).is_linear).count()
     }
 }
 
-/// How far rows are looked at for a node that tells where a new row is to lie.
+/// The number of rows on either side that are looked at for a node that tells the place of a new row.
 const BESIDE: usize = 8;
 
-/// How many nodes of a path may be changed by one element in chains.
+/// The most nodes of a path that one element may change in chains.
 const NEAR: usize = 64;

@@ -14,10 +14,10 @@ use super::renew::Renewal;
 use super::search::Search;
 use crate::nodes::gaps::Gaps;
 
-/// How many items an array without a bound gets before its node is split, if it can be.
+/// The number of items that an array without a bound may get before its node is split, if it can be.
 pub(crate) const LONG: u32 = 128;
 
-/// How many items an array without a bound gets, if its schema says how many conversions give it.
+/// The number of items that an array without a bound may get, if its schema says how many conversions give it.
 pub(crate) fn usual(about: Option<u32>) -> u32 {
     about.map_or(LONG, |about| about.saturating_mul(2).max(2))
 }
@@ -33,20 +33,20 @@ pub(crate) struct Kept {
     pub most: Most,
     /// By type and class of room, the first words of free nodes.
     free: Vec<Vec<u32>>,
-    /// How many words these have.
+    /// The number of words of these.
     free_words: u64,
     /// The room between trees that were laid out in order.
     pub gaps: Gaps,
-    /// How many elements there were when nodes were laid out in order, how many have been put in since, and how many words nodes have that
-    /// were made since and lie far from their rows.
+    /// The number of elements when nodes were laid out in order, the number put in since, and the number of words of nodes that were made
+    /// since and lie far from their rows.
     pub laid_out: u64,
     pub inserted: u64,
     pub far_words: u64,
     /// The way to the last element, whose memory is used again.
     pub path: Vec<super::edit::Visit>,
-    /// Whether rows of some numbers of elements cannot be made anew, once that was asked for.
+    /// True if rows of some numbers of elements cannot be made anew, once that was asked for.
     pub refuses: Option<bool>,
-    /// What is kept to make subtensors anew, once that was asked for.
+    /// The data to make subtensors anew with, once that was asked for.
     pub renewal: Option<Box<Renewal>>,
 }
 

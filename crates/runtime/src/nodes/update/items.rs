@@ -71,7 +71,7 @@ pub(crate) fn elems(items: &[Item]) -> usize {
     items.iter().filter(|item| item.is_elem()).count()
 }
 
-/// How a list fits a node type: the number of items of each step, and for each item its field and its place there.
+/// The fit of a list into a node type: the number of items of each step, and for each item its field and its place there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fit {
     counts: Vec<u32>,
@@ -81,8 +81,8 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    /// How a list of items fits a node type of a schema, if it does. `is_long` says if arrays without a bound may be as long as
-    /// they have to.
+    /// The fit of a list of items into a node type of a schema, if there is one. `is_long` says if arrays without a bound may
+    /// be as long as they have to.
     pub fn of(schema: &Schema, ty: usize, items: &[Item], is_long: bool) -> Option<Fit> {
         let node = &schema.nodes()[ty];
         let mut fit = Fit::default();
@@ -222,7 +222,7 @@ impl<'i> Left<'i> {
 }
 
 impl Editor<'_> {
-    /// How a list of items fits a node type.
+    /// The fit of a list of items into a node type.
     pub fn fit(&self, ty: usize, items: &[Item]) -> Option<Fit> {
         Fit::of(self.schema, ty, items, true)
     }
@@ -368,7 +368,7 @@ impl Editor<'_> {
     }
 }
 
-/// How many words data have.
+/// The number of words of data.
 fn meta_words(meta: Meta) -> u32 {
     match meta {
         Meta::Int(64) | Meta::Uint(64) => 2,

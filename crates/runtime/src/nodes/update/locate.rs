@@ -45,7 +45,7 @@ pub(crate) enum Located {
 struct Gap {
     /// The last child that is there: its word.
     last: Option<(u32, Target, Item)>,
-    /// Those before it.
+    /// The children before it.
     others: Vec<(u32, Target, Item)>,
     /// The last one that is null.
     null: Option<(u32, Target)>,

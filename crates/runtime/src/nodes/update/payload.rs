@@ -24,7 +24,7 @@ pub(crate) const FRESH: u32 = 0;
 /// The array that goes with the positions of a level.
 pub struct Payload<'a> {
     buffer: &'a mut Buffer,
-    /// How many elements a position has.
+    /// The number of elements at a position.
     stride: usize,
     /// The same in bytes.
     bytes: usize,
@@ -179,7 +179,7 @@ pub(crate) fn reserve(buffer: &mut Buffer, more: u64) -> Result<(), AllocError> 
     buffer.reserve(wanted.max(2 * len as u64).max(LEAST)).or_else(|_| buffer.reserve(wanted))
 }
 
-/// How many elements an array has room for at least.
+/// The least number of elements that an array has room for.
 const LEAST: u64 = 64;
 
 /// A limit of memory, for tests of what is left when it is reached.
@@ -190,7 +190,7 @@ pub(crate) mod limit {
     use crate::error::AllocError;
 
     thread_local! {
-        /// How many elements an array of nodes or of what lies at positions may have.
+        /// The most elements that an array of nodes, or of the data at positions, may have.
         pub(crate) static ELEMENTS: Cell<u64> = const { Cell::new(u64::MAX) };
     }
 

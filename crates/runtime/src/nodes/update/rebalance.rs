@@ -40,7 +40,7 @@ impl Editor<'_> {
         if depth <= self.depth_limit() {
             return Ok(());
         }
-        // How many nodes are under the last one; and then, going up, under each.
+        // The number of nodes under the last one; and then, going up, under each.
         let Some(mut below) = self.path.last().map(|last| (last.base, self.under(last.base, last.ty()))) else {
             return Ok(());
         };
@@ -87,7 +87,7 @@ impl Editor<'_> {
         }
     }
 
-    /// How many nodes there are from a node on downward.
+    /// The number of nodes from a node on downward.
     fn under(&self, base: u32, ty: usize) -> usize {
         let mut waiting = vec![(base, ty)];
         let mut count = 0;

@@ -196,7 +196,7 @@ impl Editor<'_> {
     }
 }
 
-/// How many changes ahead handles of root nodes are asked for, the nodes, and their values.
+/// The number of changes ahead at which handles of root nodes are asked for; the nodes; and their values.
 const FAR: usize = 16;
 const NEAR: usize = 8;
 const NEXT: usize = 4;

@@ -164,7 +164,7 @@ impl View<'_> {
         }
     }
 
-    /// How many of so many coordinates from a word on are less than one, their number, and if the next one is it.
+    /// The number of coordinates from a word on that are less than one, the number of all, and true if the next one is it.
     #[inline]
     fn reach(&self, first: u64, count: u32, coordinate: u32) -> (u32, u32, bool) {
         let words = self.node.get(first as usize..first as usize + count as usize).unwrap_or_default();
