@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::measure::value_text;
 use crate::sample;
 
-/// How many differences are told.
+/// The most differences that are told.
 const TOLD: usize = 5;
 /// The largest number of entries that the oracle is given.
 const ORACLE_ENTRIES: u64 = 1 << 20;
@@ -34,13 +34,13 @@ const BUDGET: f64 = 2e6;
 /// The outcome of the comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// How it was compared, in words.
+    /// The way of the comparison, in words.
     pub how: String,
-    /// How many values were compared.
+    /// The number of values that were compared.
     pub compared: u64,
     /// The first differences, in words.
     pub differences: Vec<String>,
-    /// How many differences there are.
+    /// The number of differences.
     pub different: u64,
     /// The largest difference of two values that count as the same, relative to the size of the numbers.
     pub largest: f64,
@@ -150,7 +150,7 @@ fn is_told(kernel: &Kernel, name: &str) -> bool {
     kernel.results().any(|result| result == name) || reads.any(|access| program.tensors[access.tensor].name == name)
 }
 
-/// Why the oracle does not evaluate a program.
+/// The reason why the oracle does not evaluate a program.
 enum Refusal {
     /// It would take too long.
     Large,
@@ -233,7 +233,7 @@ fn compare(expected: &Expected, found: &Entries, origin: impl Fn(&[u64]) -> Vec<
     }
 }
 
-/// How far two values are from each other, relative to the larger, or to the size of the numbers they were computed from.
+/// The distance of two values, relative to the larger, or to the size of the numbers they were computed from.
 fn relative(a: Scalar, b: Scalar, scale: f64) -> f64 {
     let (difference, size) = match (a, b) {
         (Scalar::Real(a), Scalar::Real(b)) => ((a - b).abs(), a.abs().max(b.abs())),

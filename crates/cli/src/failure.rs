@@ -96,7 +96,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// How a build gets a format of files that is optional.
+/// The advice on a build with an optional format of files.
 const BUILD: &str =
     "install HDF5 (libhdf5-dev) and build with `cargo build --release -p lacunar-cli --features binsparse`";
 

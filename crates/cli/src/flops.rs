@@ -1,4 +1,4 @@
-//! How many scalar operations a program stands for: an estimate that does not depend on how it is compiled.
+//! The number of scalar operations that a program stands for: an estimate that does not depend on how it is compiled.
 //!
 //! Sums are cut into terms. A term is a product (or another expression without `+` and `-` on its way to the top); its
 //! *points* are the coordinates of its variables at which all its sparse factors are stored. If the term is summed,

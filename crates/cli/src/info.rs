@@ -66,7 +66,7 @@ struct Matrix {
     pattern_symmetric: bool,
 }
 
-/// How many entries rows (or columns) have.
+/// The numbers of entries of rows (or columns).
 #[derive(Debug, Serialize)]
 struct Lengths {
     empty: u64,

@@ -31,7 +31,7 @@ pub struct Input {
     pub tensor: DynTensor,
     /// The file, the kind of made-up values, or the value.
     pub origin: String,
-    /// How its format was chosen, if it is declared `auto`.
+    /// The choice of its format, if it is declared `auto`.
     pub choice: Option<Choice>,
     /// The structure from whose unique elements, which are stored alone, all others follow.
     pub unique_of: Option<Structure>,
@@ -45,7 +45,7 @@ impl Input {
     }
 }
 
-/// How long it took to get the inputs.
+/// The times that it took to get the inputs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoadTimes {
     /// Reading files.

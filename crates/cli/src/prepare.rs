@@ -31,9 +31,9 @@ pub struct Prepared {
     pub request: Request,
     /// The inputs.
     pub inputs: Vec<Input>,
-    /// How the program is compiled.
+    /// The options that the program is compiled with.
     pub options: Options,
-    /// How long it took to get the inputs.
+    /// The times that it took to get the inputs.
     pub times: LoadTimes,
 }
 

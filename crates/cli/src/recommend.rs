@@ -31,7 +31,7 @@ pub struct Recommended {
     why: String,
     /// The estimated time of a product with a vector, in nanoseconds for each entry.
     ns_an_entry: f64,
-    /// How many such products take as long as the conversion from compressed rows.
+    /// The number of such products that take as long as the conversion from compressed rows.
     conversion_uses: f64,
     /// The median time of `y(i) = A(i,j) * x(j)`, in milliseconds, where it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,8 +51,8 @@ const TIMES_ENTRIES: u64 = 16;
 const SHORT: usize = 11;
 /// Another format than csr has to save this part of its measured time.
 const SAVING: f64 = 0.05;
-/// How often the measured products take turns, how often each then runs, after runs that bring it into the caches, and about how
-/// long each may take in all, in seconds.
+/// The number of turns of the measured products, of runs in each turn, of runs before them that bring it into the caches, and
+/// the time that each may take in all, about, in seconds.
 const ROUNDS: usize = 5;
 const RUNS: usize = 10;
 const WARM: usize = 3;

@@ -188,7 +188,7 @@ fn ms(candidate: &Measured) -> String {
     number(candidate.seconds * 1e3)
 }
 
-/// How many times as long one candidate takes as another; 1 where no time passed.
+/// The ratio of one candidate's time to another's; 1 if no time passed.
 fn ratio(one: &Measured, other: &Measured) -> f64 {
     if other.seconds > 0.0 { one.seconds / other.seconds } else { 1.0 }
 }

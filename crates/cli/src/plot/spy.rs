@@ -56,7 +56,7 @@ impl Default for PlotOptions {
     }
 }
 
-/// Why there is no picture.
+/// The reason why there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlotError {
     /// There is no such mode to slice.
@@ -254,7 +254,7 @@ impl Modes {
     }
 }
 
-/// How panels are arranged.
+/// The arrangement of panels.
 struct Grid {
     columns: usize,
     geometry: Geometry,

@@ -186,7 +186,7 @@ fn places_for_outputs_are_checked_before_anything_runs() {
         std::fs::remove_dir(folder.path("cache.tns")).unwrap();
         assert_eq!(folder.files(), files, "{line}");
     }
-    // How a result is stored is known when the program is compiled.
+    // The format of a result is known when the program is compiled.
     let output = folder.run("run 'C(i,j) = 2 * A(i,j)' -i A:a.mtx -f C:csr -o C:c.npy");
     assert!(output.code == 3 && output.out.is_empty() && output.err.contains("write .npz instead"), "{output:#?}");
 }
