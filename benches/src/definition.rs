@@ -1,5 +1,5 @@
-//! What is measured: one file of `definitions/` a kernel, and one of `programs/` a program or a statement with other indices than
-//! variables.
+//! The kernels and programs that are measured: one file of `definitions/` a kernel, and one of `programs/` a program or a
+//! statement with other indices than variables.
 //!
 //! ```toml
 //! name = "spmv"
@@ -101,7 +101,7 @@ pub struct Definition {
     /// Our variants in other formats.
     #[serde(default)]
     pub ours: Vec<Ours>,
-    /// How taco is used.
+    /// The use of taco.
     pub taco: Option<Taco>,
     /// The tensors by name.
     pub tensors: BTreeMap<String, TensorDefinition>,
@@ -152,7 +152,7 @@ pub enum Per {
     Product,
 }
 
-/// How the command taco is used.
+/// The use of the command taco.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Taco {
@@ -301,7 +301,7 @@ impl Definition {
         inside.map(|(inside, _)| inside.split(',').map(str::trim).collect()).unwrap_or_default()
     }
 
-    /// How a tensor is stored.
+    /// The format of a tensor.
     pub fn format(&self, name: &str) -> Result<Format> {
         let tensor = self.tensors.get(name).with_context(|| format!("there is no tensor `{name}`"))?;
         self.format_of(name, &tensor.format)

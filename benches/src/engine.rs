@@ -79,7 +79,7 @@ pub trait Engine {
     /// The name of the engine, and after a colon that of the variant, if there are several.
     fn name(&self) -> &str;
 
-    /// How long it took to analyze the inputs beforehand, in milliseconds; 0 where that is not done.
+    /// The time of the analysis of the inputs beforehand, in milliseconds; 0 if there is none.
     fn inspection_ms(&self) -> f64 {
         0.0
     }

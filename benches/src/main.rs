@@ -118,7 +118,7 @@ struct Arguments {
     formats_only: bool,
 }
 
-/// How peers are found.
+/// The places where peers are looked for.
 const PEERS: &str = "\
 Peers are found where they are installed, and left out where they are not:
   oneMKL       MKLROOT, else the Python package `mkl` with `mkl-include`

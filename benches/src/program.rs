@@ -48,7 +48,7 @@ fn pairs(flags: &str) -> Result<Vec<(&str, &str)>> {
     Ok(words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
 }
 
-/// What the flags declare, one after the other: `-f A:csr -t p:i64 --fill A:inf -d k:3`.
+/// The declarations in the flags, one after the other: `-f A:csr -t p:i64 --fill A:inf -d k:3`.
 pub struct Flags<'a> {
     flags: Vec<(&'a str, &'a str, &'a str)>,
 }

@@ -31,7 +31,7 @@ pub struct Instance {
     pub expected: BTreeMap<String, Entries>,
     /// The relative precision of these results; 0 if they are known as exactly as they can be computed.
     pub known_to: f64,
-    /// How it is compiled and run.
+    /// The options of compiling and running it.
     pub setup: Setup,
 }
 
@@ -133,7 +133,7 @@ impl Instance {
         text
     }
 
-    /// How each tensor is stored.
+    /// The format of each tensor.
     pub fn formats(&self) -> BTreeMap<String, Format> {
         let tensors = self.program.tensors.iter().map(|(_, tensor)| tensor);
         tensors.map(|tensor| (tensor.name.clone(), tensor.format.clone())).collect()

@@ -26,7 +26,7 @@ use crate::day;
 
 /// The version of the files. Counts up whenever a key means something else.
 const VERSION: u64 = 0x6c61_6370_6173_0001;
-/// How many keys a file has at most.
+/// The most keys of a file.
 const MOST: usize = 1 << 19;
 
 /// The folders of the repository whose files say what becomes of a kernel.
@@ -52,7 +52,7 @@ pub struct Passed {
     before: Vec<u64>,
     known: HashSet<u64>,
     now: Mutex<HashSet<u64>>,
-    /// How many comparisons were not run.
+    /// The number of comparisons that were not run.
     spared: AtomicUsize,
 }
 
@@ -83,7 +83,7 @@ impl Passed {
         known
     }
 
-    /// How many comparisons were not run.
+    /// The number of comparisons that were not run.
     pub fn spared(&self) -> usize {
         self.spared.load(Ordering::Relaxed)
     }

@@ -17,7 +17,7 @@ use lacunar_base::random::Draw;
 
 use crate::layouts;
 
-/// How often two loops may change places.
+/// The number of times that two loops may change places.
 const ROUNDS: usize = 3;
 /// The types of workspaces that follow from what fills them.
 const PLAIN: [&str; 2] = ["f64", "i64"];

@@ -90,7 +90,7 @@ pub fn jobs() -> Vec<Job> {
 }
 
 impl Job {
-    /// What tells it from others.
+    /// The name that tells it from others.
     pub fn id(&self) -> String {
         let (semiring, operation, fill) =
             (self.semiring.0, self.operation.0, if self.fills { "identity" } else { "zero" });

@@ -26,11 +26,11 @@ pub struct Sketch {
     pub tensors: Vec<Operand>,
     /// The statements.
     pub statements: Vec<Statement>,
-    /// How many rounds of a loop they are carried out in, if they are in one.
+    /// The number of rounds of the loop that they are carried out in, if they are in one.
     pub rounds: Option<u8>,
     /// The tensors that the program makes up before, by their places, each with the action that does.
     pub made: Vec<(usize, String)>,
-    /// How it is compiled and run.
+    /// The options of compiling and running it.
     pub setup: Setup,
 }
 
@@ -39,7 +39,7 @@ pub struct Sketch {
 pub struct Operand {
     /// Its name.
     pub name: String,
-    /// How it is stored.
+    /// Its format.
     pub format: Format,
     /// Its type; of a result, if it is declared.
     pub dtype: Option<DType>,
@@ -47,7 +47,7 @@ pub struct Operand {
     pub fill: Option<Scalar>,
     /// Its sizes.
     pub dims: Vec<u64>,
-    /// How many of its coordinates have entries.
+    /// The part of its coordinates that have entries.
     pub density: f64,
     /// True if some entries are zeros.
     pub zeros: bool,
@@ -72,7 +72,7 @@ pub struct Form {
     pub constant: i64,
     /// The tensor or list that has the variable as its index.
     pub through: Option<Through>,
-    /// What is done where the index lies outside.
+    /// The rule for indices outside.
     pub border: Option<Rule>,
 }
 

@@ -34,13 +34,14 @@ use crate::tally::Tally;
 const MOST_SCHEDULED: u64 = 1 << 32;
 /// One in so many instances of the corpus is run under a random schedule as well.
 const SCHEDULED_ONE_IN: u64 = 6;
-/// How many trials the instances of a batched engine are shared among.
+/// The number of trials that the instances of a batched engine are shared among.
 pub const BATCHES: usize = 16;
-/// How many instances of a batch are compiled together: starting a compiler and reading its headers costs as much as some kernels.
+/// The number of instances of a batch that are compiled together: starting a compiler and reading its headers costs as much as some
+/// kernels.
 const TOGETHER: usize = 48;
-/// How many random programs one trial runs.
+/// The number of random programs that one trial runs.
 const RANDOM_TOGETHER: u64 = 30;
-/// How many failing instances of one case are shown in full.
+/// The most failing instances of one case that are shown in full.
 const SHOWN: usize = 3;
 
 /// Makes engines.
@@ -67,7 +68,7 @@ pub struct Suite {
     pub batched: Option<Batched>,
     /// The comparisons that passed before.
     pub passed: Passed,
-    /// How many schedules were refused.
+    /// The numbers of schedules that were accepted and refused.
     pub tally: Tally,
 }
 

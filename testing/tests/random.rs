@@ -17,7 +17,7 @@ use lacunar_testing::sanitize::Sanitizer;
 use lacunar_testing::soak::{Soak, batch, case, soak};
 use lacunar_testing::suite::{Suite, arguments, batches, random_instances, random_trials};
 
-/// How many programs a run without arguments takes.
+/// The number of programs that a run without arguments takes.
 const USUAL: u64 = 700;
 
 fn main() -> ExitCode {

@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// How many trials ran a program, and how many had none.
+/// The number of trials that ran a program, and of those that had none.
 static LINKED: AtomicUsize = AtomicUsize::new(0);
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
 
@@ -139,7 +139,7 @@ fn key(instance: &Instance, backend: Backend, shape: Shape) -> Option<u64> {
     Some(digest.finish())
 }
 
-/// Why there is no program.
+/// The reason why there is no program.
 enum Unbuilt {
     /// Something is converted, or there are several statements, whose temporaries the program would have to carry.
     NeedsRuntime,

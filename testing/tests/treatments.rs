@@ -37,13 +37,13 @@ use lacunar_testing::schedules::schedule;
 use lacunar_testing::suite::{Suite, arguments, corpus_instances, random_instances, space, summary};
 use libtest_mimic::{Failed, Trial};
 
-/// How many mistakes are made in one text.
+/// The number of mistakes that are made in one text.
 const MUTATIONS: usize = 4;
 /// One instance in so many gets a treatment.
 const ONE_IN: u64 = 32;
 /// The most elements of the space of a program whose loops are put in other orders.
 const MOST_REARRANGED: u64 = 1 << 22;
-/// How many random programs there are to choose from.
+/// The number of random programs to choose from.
 const RANDOM: u64 = 800;
 /// The most values of a variable in a text that gets mistakes.
 const MOST_VALUES: u64 = 1 << 20;
@@ -159,7 +159,7 @@ fn notation(instance: &Instance, _: &Suite) -> Result<(), String> {
     if text(&again) != printed {
         return Err(format!("{id}: `{printed}` is read as `{}`", text(&again)));
     }
-    // What lines say of workspaces is no part of a program's text.
+    // Declarations of workspaces in lines are no part of a program's text.
     if !instance.program.loops.is_empty() {
         return Ok(());
     }
@@ -175,7 +175,7 @@ fn planned(instance: &Instance, step: &Step, options: &Options) -> Result<(), St
         Err(error) if is_unreadable(&error) => return Ok(()),
         again => again.map_err(|error| format!("{}: {printed}\n{}", instance.id, error.render(false)))?,
     };
-    // What is converted is chosen anew.
+    // Conversions are chosen anew.
     let loops = |plan: &Plan| {
         let text = plan.text();
         let is_loop =
@@ -350,7 +350,7 @@ fn rearranged(instance: &Instance, suite: &Suite) -> Result<(), String> {
             Ok(read) => read,
             Err(found) => return fault(found),
         };
-        // Which value `any` takes is open.
+        // The choice of `any` is open.
         if let (true, Ok(own)) = (is_same && !text.contains("any"), read.evaluated()) {
             for outcome in &outcomes {
                 let other = own.iter().find(|other| other.name == outcome.name);

@@ -77,7 +77,7 @@ fn groups<'a>(duels: &[&'a Duel<'_>], families: &[&'a str]) -> Vec<Group<'a>> {
     kernels.into_iter().map(group).filter(|(_, means): &Group<'_>| !means.is_empty()).collect()
 }
 
-/// How thick a bar of the overview is, with the space around it, and how far groups are apart.
+/// The thickness of a bar of the overview, with the space around it, and the distance between groups.
 const THICK: f32 = 18.0;
 const GAP: f32 = 18.0;
 /// A row of groups is not longer than this, so that it fits a page.

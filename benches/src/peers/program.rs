@@ -36,7 +36,7 @@ pub fn run_to_end(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// How a peer program is started.
+/// The command that starts a peer program.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The command and its first arguments.

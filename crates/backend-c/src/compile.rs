@@ -32,7 +32,7 @@ use thiserror::Error;
 
 use crate::print::CSource;
 
-/// How to compile.
+/// The options of the C compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CcOptions {
     /// The compiler and its first arguments; `$CC` or `cc` if empty.
@@ -53,7 +53,7 @@ impl Default for CcOptions {
     }
 }
 
-/// Why there is no library.
+/// The reason why there is no library.
 #[derive(Debug, Error)]
 pub enum CcError {
     /// The compiler could not be started.
@@ -61,7 +61,7 @@ pub enum CcError {
     NotStarted {
         /// Its name.
         compiler: String,
-        /// Why.
+        /// The reason.
         #[source]
         source: io::Error,
     },
@@ -78,7 +78,7 @@ pub enum CcError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         #[source]
         source: io::Error,
     },

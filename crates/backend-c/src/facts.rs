@@ -71,12 +71,12 @@ impl Facts {
         self.types[expr.index()]
     }
 
-    /// How many nodes the expression has, written as a tree.
+    /// The number of nodes of the expression, written as a tree.
     pub fn tree_size(&self, expr: ExprId) -> usize {
         self.sizes[expr.index()]
     }
 
-    /// How deep the expression is nested.
+    /// The depth of the expression.
     pub fn depth(&self, expr: ExprId) -> usize {
         self.depths[expr.index()]
     }

@@ -42,7 +42,7 @@ pub(crate) struct KernelPrinter<'f> {
     pub(crate) out: String,
     pub(crate) uses_runtime: bool,
     pub(crate) scope: Scope,
-    /// How many parallel loops there are around the statement being printed.
+    /// The number of parallel loops around the statement being printed.
     pub(crate) parallel: usize,
     /// True if there are directives for OpenMP.
     pub(crate) directives: bool,

@@ -26,7 +26,7 @@ pub enum Purpose {
     MachineCode,
 }
 
-/// How the C text should look.
+/// The look of the C text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct COptions {
     /// Explain the arguments and print the function's remarks.

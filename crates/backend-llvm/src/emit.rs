@@ -87,7 +87,7 @@ struct Emitter<'ctx, 'f> {
 pub(crate) struct Emitted<'ctx> {
     pub(crate) module: Module<'ctx>,
     pub(crate) needs: Needs,
-    /// Which functions of the runtime table it calls.
+    /// The functions of the runtime table that it calls.
     pub(crate) called: [bool; RUNTIME_FUNCTIONS.len()],
 }
 

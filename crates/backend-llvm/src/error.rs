@@ -2,7 +2,7 @@
 
 use inkwell::builder::BuilderError;
 
-/// Why a kernel could not be compiled.
+/// The reason why a kernel could not be compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum LlvmError {
     /// LLVM's library could not be loaded.

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// How thick letters are.
+/// The thickness of letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// As in running text.
@@ -44,7 +44,7 @@ fn set(face: &Face<'_>, text: &str, size: f32) -> (Vec<(GlyphId, f32)>, f32) {
     (glyphs, at)
 }
 
-/// How wide a text is at a font size.
+/// The width of a text at a font size.
 pub fn width(text: &str, size: f32, weight: Weight) -> f32 {
     face(weight).map_or(0.0, |face| set(face, text, size).1)
 }

@@ -57,7 +57,7 @@ impl Default for Limits {
     }
 }
 
-/// How an execution ended that broke no rule.
+/// The end of an execution that broke no rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The status that the function failed with; `None` if it ran to its end.
@@ -168,7 +168,7 @@ fn check_memory(function: &Function, memory: &Memory) -> Result<(), String> {
     Ok(())
 }
 
-/// How a statement ended that did not stop the kernel.
+/// The end of a statement that did not stop the kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Next,

@@ -208,7 +208,7 @@ pub enum Expr {
     Extern(External, ExprId, Option<ExprId>),
 }
 
-/// How a `for` loop may be run.
+/// The way in which a `for` loop may be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum LoopKind {
     /// One iteration after the other.
@@ -222,7 +222,7 @@ pub enum LoopKind {
     Unrolled(u32),
 }
 
-/// Why a kernel stopped. The numbers are the kernel's return values; 3 is that of a process that cancels it.
+/// The reason why a kernel stopped. The numbers are the kernel's return values; 3 is that of a process that cancels it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum Status {
@@ -277,10 +277,10 @@ pub enum Stmt {
         /// Combine with the old value instead of replacing it.
         reduce: Option<BinaryOp>,
         /// Of a value that replaces another: where this condition holds, nobody reads the element soon, and a back end may write it
-        /// past the caches. That changes no value. `a[e] = v past c;`
+        /// past the caches. It changes no value. `a[e] = v past c;`
         past: Option<ExprId>,
     },
-    /// Says that elements `begin .. end` of an input may be loaded soon: a back end may bring them near. That changes no value,
+    /// Says that elements `begin .. end` of an input may be loaded soon: a back end may bring them near. It changes no value,
     /// and the elements need not be there. `prefetch a[b .. e];`
     Prefetch {
         /// The array, an input.
@@ -301,7 +301,7 @@ pub enum Stmt {
         /// Of a vector loop: a number of iterations, counted from 0, whose loads are in bounds, also behind the end. A back end may
         /// load what they load, and leave it out of the reductions. `for i in b .. e vector loads l { .. }`
         loads: Option<ExprId>,
-        /// How it may be run.
+        /// The way in which it may be run.
         kind: LoopKind,
         /// The statements of the body.
         body: Block,
@@ -448,12 +448,12 @@ pub enum Callee {
     Marks,
     /// `take(a) -> I64`: the first element of `a` (`I64`), which is one more afterwards, indivisibly where the iterations of a
     /// parallel loop meet: they share what is numbered so, and each number is taken once. No iteration uses that element
-    /// otherwise. What an iteration does after it takes a number may be done at the same time as what it did before, but for
+    /// otherwise. The work of an iteration after it takes a number may be done at the same time as its work before, but for
     /// its own variables and arrays: it must not depend on which iteration takes which numbers.
     Take,
     /// `raised(a) -> I64`: 1 if the first element of `a` (`Bool`) is true, else 0. Iterations of a parallel loop may raise such a
-    /// flag by `atomic a[0] |= true`, and use the array in no other way. Where one of them does so at the same time, the result is
-    /// either: what the loop computes must not depend on it, but for how soon it is done.
+    /// flag by `atomic a[0] |= true`, and use the array in no other way. If an iteration raises it at the same time, the result is
+    /// either: the values that the loop computes must not depend on it, only the time that it takes.
     Raised,
     /// `length(a) -> I64`: how many elements of a parameter the caller says that there are, which may be more than there
     /// are; not in a parallel loop. Fails with `WrongType` where the caller says that they are of another type, and with

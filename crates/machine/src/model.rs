@@ -26,7 +26,7 @@ pub struct Machine {
     pub missed_branch: f64,
     /// The nanoseconds in which a loop is handed to threads that are awake, and they report back.
     pub fork: f64,
-    /// What vector instructions cost.
+    /// The costs of vector instructions.
     pub vectors: Vectors,
     /// The caches.
     pub caches: Caches,
@@ -82,7 +82,7 @@ impl InstructionSet {
     }
 }
 
-/// Cycles of vector instructions. Those that a processor does not have cost 0.
+/// Cycles of vector instructions. Instructions that a processor does not have cost 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vectors {
@@ -118,7 +118,7 @@ pub struct Caches {
     pub from_beyond: f64,
 }
 
-/// How a vector is filled with elements that lie apart.
+/// The way to fill a vector with elements that lie apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Filling {
     /// By an instruction that gathers.
@@ -131,7 +131,7 @@ pub enum Filling {
 /// The answers that code depends on: two machines with the same get the same code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
-    /// How a vector is filled with elements that lie apart.
+    /// The way to fill a vector with elements that lie apart.
     pub filling: Filling,
     /// The bytes of the widest vectors that are worth using.
     pub vector_bytes: u32,
@@ -255,7 +255,7 @@ impl Machine {
         }
     }
 
-    /// How a vector is filled with elements that lie apart: by loads and inserts unless the instruction is clearly cheaper.
+    /// The way to fill a vector with elements that lie apart: by loads and inserts unless the instruction is clearly cheaper.
     ///
     /// Costs are those of elements in the nearest cache. Further away a gather loses more than single loads do, because it ends with
     /// the last of its elements. (On Zen 5, where an element costs 0.94 cycles gathered and 0.76 inserted, products of matrices in `csr`
@@ -302,7 +302,7 @@ impl Machine {
         )
     }
 
-    /// How many scalar iterations are worth handing to a thread: those that take some times as long as handing them over.
+    /// The number of scalar iterations that are worth handing to a thread: those that take some times as long as handing them over.
     ///
     /// ```
     /// assert_eq!(lacunar_machine::Machine::named("generic").unwrap().grain(), 20_000);
@@ -327,7 +327,7 @@ impl Machine {
         (steps / 2.0).exp2()
     }
 
-    /// What caches keep.
+    /// The reach of the caches.
     ///
     /// A result of several times the second level is stored past the caches: its lines would be loaded, put others out, and be
     /// written back. (On results of 16 MB and more, an Intel processor whose second level has 2 MB takes 0.7 to 0.97 of the time;

@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use crate::model::{InstructionSet, Machine};
 
-/// How often a loop is run; the least time counts.
+/// The number of times that a loop is run; the least time counts.
 const ROUNDS: u32 = 7;
 
 /// The processor at hand, called `name`. `fork` hands an empty loop to all threads and waits for them.

@@ -40,7 +40,7 @@ pub enum Action {
     Random {
         /// The tensor.
         tensor: TensorId,
-        /// How.
+        /// The kind of numbers.
         kind: Generator,
         /// The number that the elements follow from.
         seed: Condition,

@@ -19,7 +19,7 @@ use crate::entries::{Entries, coordinate, scalars};
 use crate::oracle::Outcome;
 use crate::scalar::Scalar;
 
-/// How far a value of a type may be from the true one, relative to the numbers it was computed from.
+/// The largest distance that a value of a type may have from the true one, relative to the numbers it was computed from.
 pub fn tolerance(dtype: DType) -> f64 {
     match dtype.part() {
         DType::BF16 => 2e-2,

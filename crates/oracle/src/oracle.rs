@@ -86,7 +86,7 @@ pub struct Question<'a> {
     pub source: &'a str,
     /// Types, fill values, sizes; the formats are not looked at.
     pub declarations: &'a Declarations,
-    /// How tensors are stored. A tensor that is not here is dense. The meaning does not depend on it but for the entries that later
+    /// The formats of tensors. A tensor that is not here is dense. The meaning does not depend on it but for the entries that later
     /// statements find stored, and for the fill value of a sparse result.
     pub formats: &'a BTreeMap<String, Format>,
     /// The entries of each input, and of results that have values before the program runs (for `+=`). An input stored dense is
@@ -136,7 +136,7 @@ impl Program {
         &self.reading.tensors[id.index()]
     }
 
-    /// How many coordinates of a variable are looked at.
+    /// The number of coordinates of a variable that are looked at.
     fn count(&self, var: VarId) -> u64 {
         self.places[var.index()].as_ref().map_or(self.sizes[var.index()], |places| places.all.len() as u64)
     }
@@ -466,7 +466,7 @@ fn depends(term: &Term, var: VarId) -> bool {
     }
 }
 
-/// How far a part of the term may be from the true value. Inputs are exact.
+/// The largest distance that a part of the term may have from the true value. Inputs are exact.
 fn inexactness(program: &Program, inexact: &[f64], term: &Term) -> f64 {
     let own = match term.node {
         Node::Element(tensor, _) if !program.tensor(tensor).result => 0.0,

@@ -32,7 +32,7 @@ impl Set {
             let joined =
                 (first + 1..pieces.len()).find_map(|second| Some((second, join(&pieces[first], &pieces[second])?)));
             match joined {
-                // What grew may have new neighbors before it.
+                // A piece that grew may have new neighbors before it.
                 Some((second, piece)) => {
                     pieces.remove(second);
                     pieces[first] = piece;

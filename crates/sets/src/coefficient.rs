@@ -1,4 +1,4 @@
-//! What a value is multiplied by on its way from one point to another: a rational number, and whether it is conjugated.
+//! The factor of a value on its way from one point to another: a rational number, and a flag that is true if the value is conjugated.
 //!
 //! ```
 //! use lacunar_sets::Coefficient;

@@ -50,8 +50,8 @@ impl Piece {
 }
 
 impl Set {
-    /// What each piece says besides a context of one piece. A context of several is too weak to leave anything out.
-    /// The points may differ outside of the context, and pieces may meet there.
+    /// The constraints of each piece besides those of a context of one piece. A context of several is too weak to leave
+    /// anything out. The points may differ outside of the context, and pieces may meet there.
     pub fn gist(&self, context: &Set) -> Set {
         let [only] = context.pieces() else { return self.clone() };
         if !self.space().is_like(context.space()) {

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Numbers are of 64 bits and never wrap around: an operation that would leave them, or that takes too long, says that it does not
-//! know, by [`Answer::Unknown`] or `None`. What it does say holds of all integers.
+//! know, by [`Answer::Unknown`] or `None`. Every other answer holds for all integers.
 //!
 //! | file | question | source |
 //! |---|---|---|

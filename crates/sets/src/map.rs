@@ -26,7 +26,7 @@ pub struct MapPiece {
     pub domain: Piece,
     /// The target's dimensions, as forms over the columns of the domain.
     pub target: Vec<Affine>,
-    /// What the value at the target is multiplied by.
+    /// The factor of the value at the target.
     pub coefficient: Coefficient,
 }
 
@@ -177,7 +177,7 @@ impl Map {
         Some(Set::of_pieces(self.space.clone(), found))
     }
 
-    /// Whether all targets are in a set.
+    /// Yes if all targets are in a set.
     ///
     /// ```
     /// use lacunar_sets::{Answer, Map, Set};
@@ -239,7 +239,7 @@ impl Map {
         Some(Set::of_pieces(self.space.clone(), found))
     }
 
-    /// Whether two maps are the same: the same points, targets and coefficients.
+    /// Yes if two maps are the same: the same points, targets and coefficients.
     pub fn equals(&self, other: &Map) -> Answer {
         if !self.space.is_like(&other.space) || self.target.len() != other.target.len() {
             return Answer::No;

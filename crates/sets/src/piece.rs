@@ -30,7 +30,7 @@ pub struct Div {
     pub denominator: i64,
 }
 
-/// How a form of a constraint compares with 0.
+/// The comparison of a constraint's form with 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// It is 0.
@@ -42,7 +42,7 @@ pub enum Relation {
 /// One constraint of a piece.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Constraint {
-    /// How it compares.
+    /// The comparison.
     pub relation: Relation,
     /// The form that is compared with 0.
     pub form: Affine,
@@ -60,7 +60,7 @@ impl Constraint {
     }
 }
 
-/// What constraints leave of all points of some dimensions, for each value of some parameters.
+/// The points of some dimensions that constraints leave, for each value of some parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
     params: usize,
@@ -147,7 +147,7 @@ impl Piece {
         if denominator <= 0 {
             return None;
         }
-        // What is a multiple of the denominator need not be rounded: floor((5 i + 7)/3) = i + 2 + floor((2 i + 1)/3).
+        // Multiples of the denominator need not be rounded: floor((5 i + 7)/3) = i + 2 + floor((2 i + 1)/3).
         let part = |split: fn(i64, i64) -> i64| {
             let factors: Vec<i64> = numerator.factors().iter().map(|&factor| split(factor, denominator)).collect();
             Affine::new(factors, split(numerator.offset(), denominator))
@@ -257,7 +257,7 @@ impl Piece {
     }
 
     /// Writes constraints on a division by itself as constraints on what is divided: `floor(e/3) >= k` is `e >= 3 k`, and
-    /// `floor(e/3) <= k` is `e <= 3 k + 2`. Those that would not fit stay.
+    /// `floor(e/3) <= k` is `e <= 3 k + 2`. Constraints that would not fit stay.
     fn unround(&mut self) {
         for place in (0..self.divs.len()).rev() {
             let column = self.outer() + place;

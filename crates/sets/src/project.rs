@@ -10,7 +10,7 @@
 //! bounds with other factors         e <= 2 x, 3 x <= f       ceil(e/2) <= floor(f/3)
 //! ```
 //!
-//! The last line is exact because an integer lies between integers that are in order; it needs bounds without other unknowns. Where no
+//! The last line is exact because an integer lies between integers that are in order; it needs bounds without other unknowns. If no
 //! unknown has such bounds, one is eliminated as Pugh does (1992, §2.3): there is a value of it where the dark shadow says so, or one
 //! close to a lower bound, which is an equality. So a projection is exact, but may have several pieces, or be given up.
 
@@ -68,7 +68,7 @@ impl Row {
 
 #[derive(Clone)]
 struct Elimination {
-    /// What is left, with all that has no unknowns.
+    /// The result so far: all constraints without unknowns.
     piece: Piece,
     equalities: Vec<Row>,
     inequalities: Vec<Row>,
@@ -208,7 +208,7 @@ impl Elimination {
         self.equalities.is_empty() && self.inequalities.is_empty()
     }
 
-    /// What is left after an unknown is solved for or eliminated: the points of all of these.
+    /// The eliminations that are left after an unknown is solved for or eliminated: the points of all of these.
     fn step(mut self) -> Option<Vec<Elimination>> {
         if !self.equalities.is_empty() {
             self.solve()?;
@@ -234,7 +234,8 @@ impl Elimination {
         Some(found)
     }
 
-    /// What each lower bound of an unknown says against each upper one; in the dark shadow, with room for an integer between.
+    /// The constraints that each pair of a lower and an upper bound of an unknown leaves; in the dark shadow, with room for an integer
+    /// between.
     fn shadow(mut self, unknown: usize, lower: &[&Row], upper: &[&Row], dark: bool) -> Option<Elimination> {
         self.inequalities.retain(|row| !row.unknown.uses(unknown));
         for low in lower {
@@ -265,7 +266,7 @@ impl Elimination {
         Some(found)
     }
 
-    /// What two bounds say of everything else.
+    /// The constraint that two bounds of an unknown leave on everything else.
     fn between(&mut self, unknown: usize, low: &Row, high: &Row) -> Option<Row> {
         let (b, a) = (low.unknown.factor(unknown), high.unknown.factor(unknown).checked_neg()?);
         if a == 1 || b == 1 {

@@ -47,7 +47,7 @@ pub fn cases(text: &str) -> Vec<ConformanceCase> {
     lines.map(case).collect()
 }
 
-/// Why a program is not translated.
+/// The reason why a program is not translated.
 enum Stop {
     /// It needs something that is not built.
     Missing(String),

@@ -67,7 +67,7 @@ pub(super) const SCHEMAS: Target = Target {
     },
 };
 
-/// What becomes of a few elements.
+/// The fate of a few elements that are stored in levels of a schema.
 fn built(schema: Schema) -> String {
     static MADE: AtomicUsize = AtomicUsize::new(0);
     let is_large = schema.nodes().iter().any(|node| node.words(0) > WORDS);

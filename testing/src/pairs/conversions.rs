@@ -145,7 +145,7 @@ fn is_negative_zero(bytes: &[u8]) -> bool {
     bytes.split_last().is_some_and(|(last, others)| *last == 0x80 && others.iter().all(|byte| *byte == 0))
 }
 
-/// How many positions the level of a format with the most has, at most, for these entries; `None` where that overflows.
+/// The number of positions of a format's largest level, at most, for these entries; `None` if that overflows.
 pub fn places(coo: &Coo, format: &Format) -> Option<u64> {
     let natural: Vec<Term> = format.mode_order().iter().map(|&d| Term::Whole(d)).collect();
     let terms = format.map().map_or(natural.as_slice(), |map| map.terms());

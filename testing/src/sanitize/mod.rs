@@ -59,8 +59,8 @@ impl Sanitizer {
         }
     }
 
-    /// The environment of a process whose kernels it watches. What has to be compiled for that is put into a folder, and must stay there
-    /// as long as processes are started.
+    /// The environment of a process whose kernels it watches. Code that has to be compiled for that is put into a folder, and must stay
+    /// there as long as processes are started.
     ///
     /// # Errors
     /// There is no GCC, or it lacks the sanitizer.
@@ -86,7 +86,7 @@ impl Sanitizer {
     }
 }
 
-/// Where GCC has one of its libraries.
+/// The path of one of GCC's libraries.
 fn library(name: &str) -> Result<String, String> {
     let output = Command::new("gcc").arg(format!("-print-file-name={name}")).output();
     let output = output.map_err(|error| format!("gcc cannot be started: {error}"))?;

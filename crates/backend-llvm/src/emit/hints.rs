@@ -48,7 +48,7 @@ pub(super) struct Vectors {
     pub(super) compresses_bytes: bool,
     /// True if there are conversions between `f16` and `f32`.
     pub(super) halves: bool,
-    /// How a vector is filled with elements that lie apart.
+    /// The way to fill a vector with elements that lie apart.
     pub(super) filling: Filling,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn counts(function: &Function, cond: ExprId, body: &Block) -> bool {
     body.iter().any(counted)
 }
 
-/// How a loop should be treated.
+/// The treatment of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LoopHint {
     /// Elements of a vector; 0: as LLVM likes.
@@ -141,7 +141,7 @@ pub(super) struct LoopHint {
     interleave: u32,
     /// The remaining elements take one more vector under a mask, rather than one step each.
     masked: bool,
-    /// How often the body is repeated; 0: for every iteration.
+    /// The number of copies of the body; 0: one for every iteration.
     unroll: Option<u32>,
 }
 

@@ -23,7 +23,7 @@ use lacunar_runtime::{Header, abi, pool};
 use num_complex::Complex;
 
 thread_local! {
-    /// How many allocations succeed in the next runs of this thread.
+    /// The number of allocations that succeed in the next runs of this thread.
     static BUDGET: Cell<usize> = const { Cell::new(usize::MAX) };
     /// The byte that memory is filled with that is not asked to be zero.
     static PATTERN: Cell<u8> = const { Cell::new(0xA5) };
@@ -33,7 +33,7 @@ thread_local! {
 static RUN: Mutex<()> = Mutex::new(());
 /// The size of each allocated block, by address.
 static LIVE: Mutex<Option<HashMap<usize, usize>>> = Mutex::new(None);
-/// How many more allocations succeed.
+/// The number of allocations that still succeed.
 static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
 static FILLER: AtomicUsize = AtomicUsize::new(0);
 

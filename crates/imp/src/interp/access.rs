@@ -191,7 +191,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Takes a number that the iterations of a parallel loop share. What follows counts as another iteration's, which it could be.
+    /// Takes a number that the iterations of a parallel loop share. The rest of the iteration counts as another iteration's, which it could
+    /// be.
     pub(super) fn take(&mut self, array: ArrayId) -> Result<i64, Stop> {
         let taken = self.get(array, 0)?;
         let next = arith::binary(BinaryOp::Add, taken, Const::one(DType::I64));

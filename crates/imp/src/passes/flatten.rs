@@ -260,7 +260,7 @@ impl Flattener<'_> {
             && matches!(exprs[block], Expr::Const(_))
     }
 
-    /// By how much an index grows with each iteration of a loop over `outer`, if it always does by as much.
+    /// The step of an index from one iteration of a loop over `outer` to the next, if it is always the same.
     fn steps(&self, changes: &Changes, outer: VarId, expr: ExprId) -> Option<i64> {
         match self.function.exprs[expr] {
             Expr::Var(var) if var == outer => Some(1),

@@ -145,7 +145,7 @@ impl Leaver<'_> {
         kept
     }
 
-    /// Leaves the loops in the blocks of statements. What lanes do together, all of them do.
+    /// Leaves the loops in the blocks of statements. Vector loops are left alone: all lanes do their work together.
     fn inside(&mut self, stmts: &mut [Stmt]) {
         for stmt in stmts.iter_mut().filter(|stmt| !matches!(stmt, Stmt::For { kind: LoopKind::Vector(_), .. })) {
             for inner in blocks_mut(stmt) {

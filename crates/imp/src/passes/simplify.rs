@@ -276,7 +276,7 @@ fn equal_operands(op: BinaryOp, a: ExprId, ty: DType) -> Option<Same> {
     }
 }
 
-/// How deep an expression is looked into.
+/// The depth to which an expression is looked into.
 const DEPTH: u32 = 8;
 
 /// True if a real number is another value than `-0.0` for certain.

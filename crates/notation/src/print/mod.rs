@@ -252,7 +252,7 @@ fn reduced(monoid: Monoid, term: &Expr) -> &Expr {
     term.as_at().filter(|_| monoid.compared().is_some()).map_or(term, |(value, _)| value)
 }
 
-/// How tightly operators bind: comparisons 0, `+ -` 1, `* /` 2, negation 3.
+/// The precedence of operators: comparisons 0, `+ -` 1, `* /` 2, negation 3.
 fn precedence(expr: &Expr) -> u8 {
     match &expr.kind {
         ExprKind::Binary(function, ..) if function.is_comparison() => 0,

@@ -115,7 +115,7 @@ impl Reader<'_> {
         let mut assigned: BTreeSet<&str> = BTreeSet::new();
         einsum::Action::visit(actions, &mut |action| match &action.kind {
             ActionKind::Assign(statement) => _ = assigned.insert(&self.ast.statements[*statement].name.text),
-            // What has a value before any statement gives it one holds numbers.
+            // A tensor that has a value before any statement gives it one holds numbers.
             ActionKind::Read(name, _)
             | ActionKind::Change { tensor: name, .. }
             | ActionKind::Fill(name, _)

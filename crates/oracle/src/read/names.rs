@@ -1,4 +1,4 @@
-//! Which names of an expression are indices, and which calls are reductions.
+//! Tells the names of an expression that are indices, and the calls that are reductions.
 
 use lacunar_formats::DType;
 use lacunar_front::einsum::{Callee, Expr, ExprKind};

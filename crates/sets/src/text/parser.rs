@@ -28,7 +28,7 @@ pub enum Expression {
     Remainder(Box<Expression>, i64, Span),
 }
 
-/// How two expressions are compared.
+/// The comparison of two expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// `<=`
@@ -62,7 +62,7 @@ pub enum Formula {
     Exists(Vec<(String, Span)>, Box<Formula>),
 }
 
-/// What stands in parentheses.
+/// The content of parentheses.
 enum Either {
     Formula(Formula, Span),
     Expression(Expression),

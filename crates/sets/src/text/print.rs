@@ -63,7 +63,7 @@ fn join(text: &mut String, negative: bool) {
     };
 }
 
-/// What is subtracted in a form, and what is added; the constant counts as the latter, but for a negative one.
+/// The part of a form that is subtracted, and the part that is added; the constant belongs to the latter, unless it is negative.
 fn sides(form: &Affine, names: &[String], less: bool) -> (String, String) {
     let part = |sign: i64| {
         let keep = |&factor: &i64| if factor.signum() == sign { factor.saturating_abs() } else { 0 };

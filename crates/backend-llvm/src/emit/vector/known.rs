@@ -35,7 +35,7 @@ pub(super) struct Known {
     values: Vec<Option<ExprId>>,
     /// By variable: true if it is an element of an input at one index, which all lanes load together.
     shared: Vec<bool>,
-    /// In how many branches the statement is that is looked at.
+    /// The number of branches around the statement that is looked at.
     depth: usize,
     /// The width of the vectors, if they begin at multiples of it.
     pub(super) aligned: Option<u32>,

@@ -27,7 +27,7 @@ use super::known::Known;
 use super::{Running, Span};
 use crate::LlvmError;
 
-/// How a loop ends.
+/// The end of a loop.
 #[derive(Clone, Copy)]
 pub(super) enum Ending<'ctx> {
     /// With as many vectors as a turn has. So many iterations may load.
@@ -52,7 +52,7 @@ impl Ending<'_> {
 type Left<'ctx> = (IntValue<'ctx>, IntValue<'ctx>, IntValue<'ctx>);
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// How a loop ends.
+    /// The end of a loop.
     pub(super) fn ending(&self, known: &Known, span: Span<'ctx>, body: &Block) -> Ending<'ctx> {
         let is_plain = !known.reductions.is_empty() && !known.branches && !known.tests_words;
         let stores = || body.iter().any(|stmt| matches!(stmt, Stmt::Store { .. }));
