@@ -475,7 +475,7 @@ pub fn infer_fills(program: &mut Program) {
     set_rests(program);
 }
 
-/// Gives results the fill values that they have whatever is known of the structure of operands: no structure changes what is meant. Before
+/// Gives each result the fill value that it has without any knowledge of structures: no structure changes the meaning of a program. Before
 /// statements are confined to the elements that may be other than 0.
 pub fn keep_fills(program: &mut Program) {
     if program.tensors.iter().all(|(_, tensor)| tensor.structure.is_none()) {

@@ -195,8 +195,8 @@ impl Writer<'_> {
         Stmt::foralls(shared, body)
     }
 
-    /// The statement without a workspace, if the loops over what is summed come to the places of a sparse result in order, each
-    /// combination once.
+    /// The statement without a workspace, if the loops over summed variables come to the places of a sparse result in order,
+    /// each combination once.
     ///
     /// ```text
     /// C(i,j) = sum(d, [d == i + 1] * A(d,j))     forall(i, forall(d, forall(j, C(i,j) = [d == i + 1] * A(d,j))))
@@ -235,7 +235,7 @@ impl Writer<'_> {
             return false;
         }
         let result = &self.kernel.tensors[lhs.tensor];
-        // If nothing is combined with it, an element of a dense result is the identity; others are what is not stored.
+        // If nothing is combined with it, an element of a dense result is the identity; an element of another result is absent.
         term.dtype == result.dtype
             && (result.format.is_dense() || monoid.identity(term.dtype) == Some(result.fill()))
             && lhs.vars.iter().all(|var| free.contains(var))

@@ -47,7 +47,7 @@ pub(crate) fn of_operator(operator: Operator, operands: &[Option<Background>]) -
     let typed = operator.typed()?;
     if let Bodies::Regions(_) = typed.bodies {
         let visited = regions_of(operator, operands);
-        // Of numbers alone, which are always present, it is a number.
+        // An operator of numbers alone, which are always present, is a number.
         let numbers: Option<Vec<Scalar>> =
             operands.iter().map(|operand| operand.filter(|number| !number.absent).map(|number| number.value)).collect();
         if let Some(numbers) = numbers

@@ -65,7 +65,7 @@ fn goes_inside(expr: &Expr, var: VarId) -> bool {
     }
 }
 
-/// True if the sum over a variable that an expression uses leaves out operands of `+` or `-` where it goes, or is what is pruned.
+/// True if the sum over a variable, at its place, leaves out operands of `+` or `-`, or if it is the operand of `prune`.
 fn leaves_terms(expr: &Expr, var: VarId) -> bool {
     if matches!(expr.kind, ExprKind::Unary(UnaryFn::Prune, _)) {
         return true;

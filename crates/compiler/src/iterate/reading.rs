@@ -41,7 +41,7 @@ struct Here<'a> {
 }
 
 impl Here<'_> {
-    /// True if what the loop is advanced by has to have its coordinates in order.
+    /// True if the iterators that advance the loop have to have their coordinates in order.
     fn demands_order(&self, kernel: &Kernel) -> bool {
         // Something is merged with it: other coordinates, or those of the dimension.
         let advanced = self.lattice.iterators.iter().filter(|it| it.mode == Mode::Coiterate).count();

@@ -91,7 +91,7 @@ struct Term {
 }
 
 impl Term {
-    /// The sum above, with the sign of the own positions: what a coordinate times the factor's magnitude is added to.
+    /// The sum above, with the sign of the own positions: the number that a coordinate, times the factor's magnitude, is added to.
     fn base(&self, b: &mut Builder, parent: ExprId) -> ExprId {
         let sign = self.factor.signum();
         match self.above {
@@ -137,7 +137,7 @@ struct Interval {
 impl Interval {
     /// The first coordinate, and the one behind the last.
     fn coordinates(&self, b: &mut Builder, base: ExprId) -> (ExprId, ExprId) {
-        // The own term is between these, times the factor's sign, if what is below can make up for it.
+        // The own term is between these, times the factor's sign, if the terms below can make up the rest.
         let (low, high) = match self.term.factor > 0 {
             true => (Some(negated(b, self.greatest)), self.least.map(|least| negated(b, least))),
             false => (self.least, Some(self.greatest)),

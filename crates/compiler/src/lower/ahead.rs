@@ -68,7 +68,7 @@ fn rows_of(cx: &Lowerer<'_>, access: &AccessKey) -> Option<usize> {
     (tensor.role == Role::Input && tensor.view.is_none() && are_ordered).then_some(own)
 }
 
-/// The condition that a level of nodes, with what lies at its positions, takes more bytes than caches keep.
+/// The condition that a level of nodes, with the arrays at its positions, takes more bytes than caches keep.
 fn is_far(cx: &mut Lowerer<'_>, access: &AccessKey, own: usize, scope: &Scope) -> Option<ExprId> {
     let tensor = &cx.kernel.tensors[access.tensor];
     let is_last = own + 1 == tensor.format.order();

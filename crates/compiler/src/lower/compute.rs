@@ -6,7 +6,7 @@
 //! ```
 //!
 //! On entry: the scope knows where every access stands, and which of them may be absent. An assignment says under which condition
-//! it gave its target something. Paper: Henry et al. 2021, §4 (what absent operands do).
+//! it gave its target something. Paper: Henry et al. 2021, §4 (the effect of absent operands).
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Scalar};

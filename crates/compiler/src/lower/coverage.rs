@@ -64,7 +64,7 @@ fn reaches_result(kernel: &Kernel, stmt: &Stmt) -> bool {
 
 /// True if the loop visits every coordinate, and `check` holds for the part of its body that runs where nothing is stored.
 fn at_every(kernel: &Kernel, var: VarId, body: &Stmt, check: impl Fn(&Stmt) -> bool) -> bool {
-    // A loop over positions skips coordinates without one, and a region leaves out what is outside of it.
+    // A loop over positions skips coordinates without one, and a region leaves out the coordinates outside of it.
     replaced_by(kernel, var).is_none()
         && !region::leaves_places_out(kernel, var)
         && Lattice::build(kernel, body, var).is_ok_and(|lattice| {

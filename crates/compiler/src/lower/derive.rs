@@ -365,7 +365,7 @@ fn coordinates_of(cx: &mut Lowerer<'_>, positions: VarId, scope: &mut Scope) -> 
             let is_dense = cx.kernel.tensors[key.tensor].format.levels()[number].properties().full;
             let code = level(cx, &key, number, scope)?;
             let coordinate = match is_dense {
-                // Of the positions of all parents, those of one follow each other.
+                // The positions of one parent follow each other among those of all.
                 true => {
                     let begin = code.locate(&mut cx.b, parent, zero).unwrap_or(zero);
                     cx.b.sub(at, begin)

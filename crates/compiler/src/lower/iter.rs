@@ -5,8 +5,8 @@
 //!                                      pA2 = the first of them                                           open
 //! ```
 //!
-//! All that a loop asks of the storage of an operand it asks of these functions and of the [`Cursor`] that they open; what holds
-//! wherever the loop stands is in [`Traits`], by which [`super::strategy`] decides.
+//! A loop uses the storage of an operand only through these functions and the [`Cursor`] that they open; facts that hold
+//! wherever the loop stands are in [`Traits`], by which [`super::strategy`] decides.
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;

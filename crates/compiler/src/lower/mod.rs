@@ -1,7 +1,7 @@
 //! Concrete notation to imperative IR.
 //!
 //! On entry: a verified [`Kernel`] whose loops visit every iterated level after the levels above it (the planner's work).
-//! On exit: a function, and its [`Interface`]: what each of its parameters is.
+//! On exit: a function, and its [`Interface`], the meaning of each of its parameters.
 //!
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))      A: csr
@@ -141,8 +141,8 @@ pub struct Lowered {
     pub function: Function,
     /// The meaning of its parameters.
     pub interface: Interface,
-    /// The part that it finds. This is [`Phase::Fused`] instead of [`Phase::Compute`] if only the values tell what is stored, so
-    /// that a pattern which was given has to be compared with that of the result.
+    /// The part that it finds. This is [`Phase::Fused`] instead of [`Phase::Compute`] if only the values tell which entries are
+    /// stored, so that a given pattern has to be compared with that of the result.
     pub phase: Phase,
     /// The strategy of each loop, one a line, indented as loops lie in each other (`--emit loops`).
     pub loops: String,
@@ -221,7 +221,7 @@ struct TensorCode {
 struct Lowerer<'k> {
     kernel: &'k Kernel,
     options: &'k Options,
-    /// No loop is shared: the kernel does what threads cannot.
+    /// No loop is shared: the kernel does something that threads cannot.
     serial: bool,
     parameters: Parameters,
     b: Builder,
@@ -261,8 +261,8 @@ enum Written {
     Always,
     /// It did if a condition holds.
     If(ExprId),
-    /// The statement does not tell. It is a loop, and the sink of the result knows what was appended inside; or it is an assignment
-    /// to a workspace, which gives the result nothing.
+    /// The statement does not tell. It is a loop, and the sink of the result knows the appended entries; or it is an assignment to
+    /// a workspace, which gives the result nothing.
     Untold,
 }
 

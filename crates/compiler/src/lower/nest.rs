@@ -71,7 +71,7 @@ pub(super) enum Pending {
 enum Leaf {
     /// Other leaves are to come.
     Counter,
-    /// The rest of what it derives from is an interval.
+    /// The rest of the variable that it derives from is an interval.
     Finishes,
     /// It counts the strips of a variable whose place inside the strip is known.
     Strides(Relation),
@@ -350,7 +350,7 @@ fn finish(
     }
 }
 
-/// A loop over what [`finish`] left to be looped over inside another one.
+/// A loop over the values that [`finish`] left to a loop inside another one.
 pub(super) fn pending_loop(
     cx: &mut Lowerer<'_>,
     var: VarId,

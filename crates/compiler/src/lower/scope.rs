@@ -62,7 +62,7 @@ pub(super) enum Fact {
     Solvable { equation: usize, by: Option<usize> },
     /// The positions that an iterator is confined to.
     Window(AccessKey, usize, Interval),
-    /// The loop over a variable stands for those over what derives from it.
+    /// The loop over a variable stands for those over the variables that derive from it.
     Pending(VarId, Option<Pending>),
     /// The leaf that finishes an original variable: tags of its loop hold for that over the variable.
     Leaf(VarId, VarId),
@@ -90,7 +90,7 @@ pub(super) enum Fact {
     MostChunks(ExprId),
     /// The additions of the loops here are counted, and not made.
     Counted(Additions),
-    /// The loops here have no lanes: what they add to has marks, which neighbors share.
+    /// The loops here have no lanes: they add to a tensor with marks, which neighbors share.
     Serial,
     /// The arrays that the loops of this thread ask for.
     Room(Rc<Room>),

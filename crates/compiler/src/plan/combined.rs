@@ -14,11 +14,11 @@ use lacunar_notation::{Access, Expr, ExprKind, Indicator};
 use crate::algebra::{Support, background, choice, support};
 use crate::operators::visited;
 
-/// An expression with how it combines what restricts loops. A converted number is one.
+/// An expression, with the way in which it combines the restrictions of loops. A converted number is one.
 pub(super) enum Combined<'e> {
     /// A number restricts nothing.
     Number,
-    /// An access, by what it stores.
+    /// An access, by the coordinates that it stores.
     Access(&'e Access),
     /// The elements of the operand: the operation adds none and leaves none out.
     Same(Box<Combined<'e>>),

@@ -295,8 +295,8 @@ fn names_made(schedule: &Schedule, source: Source<'_>) -> bool {
     })
 }
 
-/// The tensors and variables of a statement, its target, and the sum that it assigns, unless that reads the result, or is another
-/// than what is written, for a strict kernel.
+/// The tensors and variables of a statement, its target, and the sum that it assigns, unless the sum reads the result or, for a
+/// strict kernel, differs from the written one.
 fn flat(source: Source<'_>, strict: bool) -> Option<(Kernel, Access, Expr)> {
     let program = source.program;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };

@@ -133,7 +133,7 @@ impl Ties {
     }
 }
 
-/// An order that begins with a prefix: what `next` gives follows, or else the first variable that is left of the natural order.
+/// An order that begins with a prefix: the variables that `next` gives follow, or else the first one that is left of the natural order.
 fn complete(prefix: &[VarId], natural: &[VarId], next: impl Fn(&[VarId]) -> Option<VarId>) -> Vec<VarId> {
     let mut order = prefix.to_vec();
     loop {
@@ -145,8 +145,8 @@ fn complete(prefix: &[VarId], natural: &[VarId], next: impl Fn(&[VarId]) -> Opti
     }
 }
 
-/// Orders with their estimated work, the least first: all of few variables, of many those that the search came upon. Also gives the
-/// number of estimates that this took.
+/// Orders with their estimated work, the least first: all of few variables, of many those that the search came upon. It also
+/// returns the number of estimates that this took.
 pub(super) fn ranked(
     natural: &[VarId],
     ties: &Ties,

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Demands: levels of which each coordinate has a position of its own; a statement that sets the result, of which all other operands are
-//! arrays, and whose loops visit nothing but what the operand stores. It spares the assembly of another format and a conversion, where the
-//! result is of a format that loops do not append to.
-//! Paper: Chou and Amarasinghe, *Compilation of Dynamic Sparse Tensor Algebra* (OOPSLA 2022), §4.4, copy such a tensor node by node.
+//! arrays, and whose loops visit only the stored entries of the operand. It spares the assembly of another format and a conversion, where
+//! the result is of a format that loops do not append to. Paper: Chou and Amarasinghe, *Compilation of Dynamic Sparse Tensor Algebra*
+//! (OOPSLA 2022), §4.4, copy such a tensor node by node.
 
 use lacunar_formats::{DType, Format};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};

@@ -134,7 +134,7 @@ impl Written {
             begins |= reads && assign.lhs.tensor == result && assign.op == AssignOp::Set;
         });
         if is_read {
-            // Loops that assign a result which cannot be updated in place what it was begin with that themselves.
+            // If loops assign a result its own earlier values, they begin with these, unless it is updated in place.
             self.kernel.updates &= !begins || self.kernel.tensors[result].format.is_dense();
             let old = old_values(&mut self.kernel, result, &mut self.conversions);
             let stmt = std::mem::take(&mut self.kernel.stmt);
@@ -341,7 +341,7 @@ fn reads(stmt: &Stmt, tensor: TensorId) -> bool {
     is_read
 }
 
-/// The statement with a result that is assigned, its old values combined with what it is assigned; `None` if a loop sums into it.
+/// The statement with a result that is assigned, with its old values combined with the new ones; `None` if a loop sums into it.
 fn assigned_once(
     kernel: &Kernel,
     result: (TensorId, Option<TensorId>),
@@ -403,7 +403,7 @@ fn check_relations(kernel: &Kernel) -> Result<(), Diagnostic> {
         probe.stmt = relations[place..].iter().rev().fold(probe.stmt, undone);
         probe.provenance.relations.truncate(place);
         let span = relation.parents().first().map_or(Span::NONE, |parent| kernel.vars[*parent].span);
-        // A workspace over parts, or over another name, of what is not cut yet is no fault.
+        // A workspace over parts, or over another name, of a variable that is not cut yet is no fault.
         if let Err(refusal) = apply(&probe, &Command { kind, span })
             && refusal.category == Category::User
         {

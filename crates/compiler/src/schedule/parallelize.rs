@@ -276,8 +276,8 @@ fn is_listed(kernel: &Kernel, tensor: TensorId) -> bool {
     kernel.tensors[tensor].role.is_listed()
 }
 
-/// True if a tensor is a workspace: a variable, or an array, beside which a flag says if it was given anything. Neither is combined
-/// indivisibly.
+/// True if a tensor is a workspace: a variable, or an array, beside which a flag says if it was given anything. Neither is
+/// updated by atomic operations.
 fn is_workspace(kernel: &Kernel, tensor: TensorId) -> bool {
     matches!(kernel.tensors[tensor].role, Role::Workspace(_))
 }

@@ -2,7 +2,7 @@
 //!
 //! A tensor of which the unique elements alone are stored is walked through once. Beside each product that a unique element takes part in
 //! stand the products of all elements that follow from it: the variables of the statement's term are permuted as the structure's map
-//! permutes coordinates, so that what is read is the unique element itself.
+//! permutes coordinates, so that only the unique element itself is read.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)         A symmetric, i <= j stored
@@ -192,7 +192,7 @@ fn is_full(tensor: &Tensor) -> bool {
     is_given && !tensor.is_unique && tensor.format.is_dense() && has_all && is_plain(&tensor.format)
 }
 
-/// True if what is stored is walked through by the tensor's own dimensions, each entry once.
+/// True if the stored entries are walked through by the tensor's own dimensions, each entry once.
 fn is_plain(format: &Format) -> bool {
     format.map().is_none()
 }

@@ -1,4 +1,4 @@
-//! Structure: what is known of the elements of results from what is known of the operands.
+//! The structure of the elements of results, inferred from that of the operands.
 //!
 //! A tensor's [`Structure`](lacunar_notation::Structure) says which elements are 0, and which follow from others. [`infer()`] says it of a
 //! statement's result. Papers and rules: Ghorbani et al. 2023, §5; the rules here are stated for closed maps, in which an element that is

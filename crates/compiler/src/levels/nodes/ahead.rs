@@ -28,7 +28,7 @@ const FIRST: u64 = 2;
 /// The items of an array without a bound for which lines are asked for: two vectors of 8.
 const USUAL: u32 = 16;
 
-/// The root node of a parent position, as far as it tells what is worth asking for.
+/// The data of a parent position's root node that tell which memory is worth asking for.
 #[derive(Clone, Copy)]
 struct Root {
     /// The handle without its tag, or 0.

@@ -7,9 +7,9 @@
 //! seq = {e}, n           a block: e[0 .. B], go on before n;   into n
 //! ```
 //!
-//! A *block* is what the visit hands out: elements whose coordinates are neighbors in the node, and so are their positions. A *place* says
-//! where the visit of a node goes on. Places behind blocks are those that an iterator stands at, places behind children those of the
-//! nodes that wait on its stack.
+//! The visit hands out *blocks*: elements whose coordinates are neighbors in the node, and so are their positions. A *place* says where
+//! the visit of a node goes on. Places behind blocks are those that an iterator stands at, places behind children those of the nodes that
+//! wait on its stack.
 
 use lacunar_formats::schema::{Extent, Field, FieldKind, Schema, Step, Target};
 

@@ -1,4 +1,4 @@
-//! The code of an iterator that goes from node to node: what it keeps, and the steps of a [`Visit`] as statements.
+//! The code of an iterator that goes from node to node: its variables, and the steps of a [`Visit`] as statements.
 //!
 //! ```text
 //! bst                                          btree
@@ -126,7 +126,7 @@ impl Nodes {
         })
     }
 
-    /// Declares what an iterator keeps, before it stands anywhere.
+    /// Declares the variables of an iterator, before it stands anywhere.
     fn declare(&self, b: &mut Builder, name: &str, root: ExprId, stack: Option<Stack>, by_elements: bool) -> Walk {
         let zero = b.int(0);
         let has_numbers = self.visit.told(&self.visit.blocks) == Told::ByNumber;

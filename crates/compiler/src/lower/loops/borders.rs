@@ -1,4 +1,4 @@
-//! Loops over coordinates with borders: what lies beyond a border is done apart, so that the rest is a loop like any other.
+//! Loops over coordinates with borders: the coordinates beyond a border get a loop of their own, so that the rest is a loop like any other.
 //!
 //! ```text
 //! y(i) = x(wrap(i - 1)) + x(clamp(i + 1))

@@ -12,8 +12,8 @@
 //! a(i) = b(i) + c(i) + d(i)      while .. { i = min(ib, ic, id); a = (ib == i ? b : 0) + (ic == i ? c : 0) + (id == i ? d : 0) }
 //! ```
 //!
-//! And a union of many operands would have a loop for each of their exponentially many combinations; instead there is one loop as long as
-//! any has coordinates left, whose body knows each operand to be present under a condition.
+//! A union of many operands would also have a loop for each of their exponentially many combinations; instead there is one loop as long
+//! as any has coordinates left, whose body knows each operand to be present under a condition.
 //!
 //! ```text
 //! a(i) = b(i) + c(i) + d(i) + e(i)

@@ -78,13 +78,13 @@ impl Restriction for Computed {
         dim.is_some_and(|dim| followers.computed.iter().any(|condition| condition.factors[dim] != 0))
     }
 
-    /// A packed result has no places for what is left out.
+    /// A packed result has no places for the elements that are left out.
     fn leaves_places_out(&self, kernel: &Kernel, var: VarId) -> bool {
         !kernel.followers.as_ref().is_some_and(|followers| followers.is_packed) && self.leaves_out(kernel, var)
     }
 }
 
-/// True if what a loop merges can be confined: searches take coordinates in order.
+/// True if the iterators that a loop merges can be confined: searches take coordinates in order.
 fn is_in_order(kernel: &Kernel, lattice: &Lattice) -> bool {
     let in_order = |it: &Iterator| {
         let tensor = &kernel.tensors[it.access.tensor];
@@ -224,7 +224,7 @@ fn is_solvable(number: usize, scope: &Scope) -> bool {
     scope.facts().any(tells)
 }
 
-/// The values of a variable, within others, for which equations leave values of variables that are bound later, and what is known of these
+/// The values of a variable, within others, for which equations leave values of variables that are bound later, and the facts about these
 /// equations then; `None` if there are none.
 ///
 /// ```text
@@ -240,7 +240,8 @@ fn ahead(
     let (followers, result) = kernel.followers.as_ref().zip(result_of(kernel))?;
     let own = result.vars.iter().position(|other| *other == var)?;
     let sizes: Vec<ExprId> = result.vars.iter().map(|var| cx.size(*var)).collect();
-    // Dimensions whose coordinates follow, each with what is added to that of the variable, and the equation that tells it.
+    // Dimensions whose coordinates follow, each with the number that is added to the coordinate of the variable, and the equation that
+    // tells it.
     let (mut apart, mut used) = (vec![(own, 0_i64, None)], Vec::new());
     let mut next = 0;
     while let Some(&(from, by, told)) = apart.get(next) {

@@ -287,7 +287,7 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId
 /// True if a tensor that chunks have copies of is a variable that comes to a value which nothing changes any more.
 pub(in crate::lower) fn may_be_done(cx: &Lowerer<'_>, tensor: TensorId) -> bool {
     let (info, monoid) = (&cx.kernel.tensors[tensor], monoid_of(cx.kernel, tensor));
-    // Of values that are told apart, a strict kernel takes the first.
+    // A strict kernel takes the first of values that are told apart.
     info.role == Role::Workspace(WorkspaceKind::Scalar)
         && (monoid.terminal(info.dtype).is_some() || monoid.keeps_first())
         && (monoid.is_exact(info.dtype) || !cx.options.strict)

@@ -1,4 +1,4 @@
-//! Sinks: what becomes of the values that assignments give a tensor.
+//! Sinks: the targets of the values that assignments give a tensor.
 //!
 //! ```text
 //! y: dense                   y_vals[i] += ..             cleared first where coverage is not certain      dense

@@ -119,7 +119,7 @@ fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], s
             if matches!(cx.kernel.tensors[access.tensor].role, Role::Workspace(_)) {
                 return most_assigned(cx, append, access.tensor, vars, scope);
             }
-            // Of a relation with other variables, more places are computed than the result has.
+            // For a relation with other variables, more places are computed than the result has.
             let is_computed = cx.kernel.tensors[access.tensor].role == Role::Indicator;
             if is_computed && !access.vars.iter().all(|var| vars.contains(var)) {
                 return None;

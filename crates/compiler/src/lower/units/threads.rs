@@ -7,8 +7,8 @@
 //! }
 //! ```
 //!
-//! Workspaces with arrays that live inside the loop belong to threads, not to chunks: what they have in them is taken back behind
-//! each of their uses, so that the next chunk finds them as the first one did.
+//! Workspaces with arrays that live inside the loop belong to threads, not to chunks: their contents are taken back behind each
+//! of their uses, so that the next chunk finds them as the first one did.
 //!
 //! ```text
 //! for worker in 0 .. min(threads, chunks) parallel {

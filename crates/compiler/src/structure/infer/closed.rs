@@ -8,7 +8,7 @@ use lacunar_sets::{Affine, Coefficient, Map, MapPiece, Piece, Set, Space};
 
 use super::Context;
 
-/// More pieces than these say too little for what they cost: less is known then.
+/// A map with more pieces than these is dropped: it would say too little for its cost.
 const MOST_PIECES: usize = 40;
 
 /// The support of an expression's value, and its closed map.

@@ -4,9 +4,9 @@
 //! whose parameters are the sizes of its dimensions, then those of summed variables. Values are never looked at, and nothing is assumed of
 //! sizes but that a tensor's dimension has one.
 //!
-//! A rule is a function from an expression to what is known of its value ([`Closed`]); it may have no answer. [`RULES`] are asked in order,
-//! the most special first, and what no rule knows is general. A rule states the conditions on the algebra that it needs: coefficients go
-//! through a function that is linear in the operand, absent operands annihilate products alone, and sorting needs a commutative operation.
+//! A rule is a function from an expression to the structure of its value ([`Closed`]); it may have no answer. [`RULES`] are asked in order,
+//! the most special first; an expression that no rule knows has no structure. A rule states the conditions on the algebra that it needs: coefficients go through a function that is linear in the operand, absent operands annihilate products
+//! alone, and sorting needs a commutative operation.
 //!
 //! Soundness of every rule is one sentence: `T(x) = c T(x')` for every point `x` with target `x'` and coefficient `c`, `T(x) = 0` outside of
 //! the support, and `x'` is its own target. The tests hold results against values at random.
@@ -59,7 +59,7 @@ pub struct Context<'a> {
     structures: &'a BTreeMap<TensorId, Structure>,
     /// The parameter that is the size of a variable. Variables that must have one size share it.
     sizes: BTreeMap<VarId, usize>,
-    /// The names of all parameters: sizes, then what structures name besides.
+    /// The names of all parameters: sizes, then the further parameters of structures.
     params: Vec<String>,
     /// True if a difference of equal values is 0, as it is of numbers that are finite.
     cancels: bool,

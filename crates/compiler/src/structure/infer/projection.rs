@@ -29,7 +29,7 @@ pub(super) fn projection(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
     Some(closed)
 }
 
-/// A target for every variable but one, and a coefficient: what rows may follow from others by.
+/// A target for every variable but one, and a coefficient: a map by which rows may follow from others.
 #[derive(Clone, PartialEq)]
 struct Candidate {
     target: Vec<Affine>,

@@ -132,7 +132,7 @@ impl<'a> Group<'a> {
         Closed::new(vars, support.coalesced(), map)
     }
 
-    /// Goes on with every piece of a factor's map that conjugates as those before do, and moves what is shared alike.
+    /// Goes on with every piece of a factor's map that conjugates as those before do, and moves the shared variables alike.
     fn with_factor(
         &self,
         context: &Context<'_>,

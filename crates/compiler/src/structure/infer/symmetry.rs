@@ -74,7 +74,7 @@ fn sorted(
     Closed::new(base.vars, support, map.restricted(&within)?)
 }
 
-/// True if what a statement sets has a declared structure in which all coordinates can be exchanged, by the structures of operands.
+/// True if the value of a statement has a declared structure in which all coordinates can be exchanged, by the structures of operands.
 pub(in crate::structure) fn is_symmetric(
     statement: &Assignment,
     declared: &Structure,
