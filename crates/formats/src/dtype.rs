@@ -222,7 +222,7 @@ impl DType {
         let (low, high) = if a.kind() <= b.kind() { (a, b) } else { (b, a) };
         match (low.kind(), high.kind()) {
             (Kind::Bool, _) => high,
-            // Neither holds the other.
+            // Neither type holds the values of the other.
             (Kind::Real, Kind::Real) if a.is_storage() && b.is_storage() => DType::F32,
             (Kind::Unsigned, Kind::Unsigned)
             | (Kind::Signed, Kind::Signed)

@@ -56,8 +56,8 @@ impl Format {
         Format { mode_order, ..Format::natural(levels) }.with_ranks_mapped()
     }
 
-    /// A format whose levels store what a map says; 32-bit index arrays. A map that stores every dimension as it is gives the
-    /// format with that mode order.
+    /// A format whose levels store the coordinates that a map computes; 32-bit index arrays. A map that stores every
+    /// dimension as it is gives the format with that mode order.
     ///
     /// # Errors
     /// [`FormatError::Map`] if the map has no term for each level, or does not store every dimension once.
@@ -295,7 +295,7 @@ impl Format {
         self.packing
     }
 
-    /// The format of what is stored: the same levels, which say nothing of a structure.
+    /// The format of the stored elements: the same levels, without the structure.
     ///
     /// ```
     /// use lacunar_formats::Format;

@@ -1,6 +1,6 @@
 //! The families of level kinds, and the kinds that every program has: one of each family.
 //!
-//! A [`Family`] is code: the arrays of a level in `runtime/storage/<family>.rs`, and what kernels do with them in
+//! A [`Family`] is code: the arrays of a level in `runtime/storage/<family>.rs`, and the operations of kernels on them in
 //! `compiler/levels/<family>.rs`. Both crates find their part by a `match` over the families, so that a family without code does
 //! not compile. A kind is a [`Description`](crate::Description) that names its family. Dense, compressed and singleton levels
 //! are *plain*: all others are converted through them.

@@ -1,9 +1,9 @@
 //! Level kinds: how one stored dimension of a tensor keeps its coordinates, and how a kernel can use them.
 //!
-//! The lowering never looks at the kind itself; it asks for [`Properties`] (what is always true of the stored
-//! coordinates) and [`Capabilities`] (which access functions exist). Kinds are an open set: a [`LevelKind`] is a handle to a
+//! The lowering never looks at the kind itself; it asks for [`Properties`] (facts about all stored coordinates) and
+//! [`Capabilities`] (the access functions that exist). Kinds are an open set: a [`LevelKind`] is a handle to a
 //! [`Description`], either one of those in `kinds.rs` or one that was interned while the program runs (`registry.rs`). The
-//! [`Family`] in it says which code implements the kind: its arrays in `runtime/storage/<family>.rs`, and what kernels do with
+//! [`Family`] in it names the code of the kind: its arrays in `runtime/storage/<family>.rs`, and the operations of kernels on
 //! them in `compiler/levels/<family>.rs`.
 //!
 //! Paper: Chou et al. 2018, Tables 1 and 2.
@@ -32,8 +32,8 @@ const PLAIN: [LevelKind; 3] = [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKin
 pub struct Description<'t> {
     /// Its name, which no other kind has.
     pub name: &'t str,
-    /// Its letter in formats, which no other kind has; `lacunar run --help` lists the letters. Of kinds that a schema describes it is
-    /// `{`, and formats have the name: `{btree}`.
+    /// Its letter in formats, which no other kind has; `lacunar run --help` lists the letters. For kinds that a schema describes it
+    /// is `{`, and formats have the name: `{btree}`.
     pub letter: char,
     /// The letter of the variant that repeats coordinates, if there is one.
     pub repeating: Option<char>,
@@ -75,7 +75,7 @@ pub enum Holds {
     Ranking,
     /// Words of 32 bits: nodes, or handles of nodes ([`crate::Schema`]).
     Nodes,
-    /// Words of 64 bits, whatever the level's widths. Of a kind that is appended to, one array at most.
+    /// Words of 64 bits, whatever the level's widths. A kind that is appended to has one such array at most.
     Words,
 }
 

@@ -1,4 +1,4 @@
-//! A kernel with its tensors: what has to be asked before its code is called is asked once.
+//! A kernel with its tensors: the checks before a call of its code are made once.
 //!
 //! ```text
 //! kernel.run(&mut y, &[&a, &x])      formats, sizes and memory are compared at each run

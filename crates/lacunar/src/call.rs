@@ -47,7 +47,7 @@ impl Kernel {
         self.run_printing(given, &mut std::io::stdout())
     }
 
-    /// Runs the program as [`Kernel::run_named`] does; what it prints goes to `out`.
+    /// Runs the program as [`Kernel::run_named`] does; its printed text goes to `out`.
     ///
     /// ```
     /// use lacunar::{Kernel, Options, Tensor};
@@ -171,7 +171,7 @@ impl Kernel {
         Ok(Run { results, others, convert, kernel, total, counts })
     }
 
-    /// Checks that a tensor with elements of a type can take a result; `hint` says what to do of one with this name.
+    /// Checks that a tensor with elements of a type can take a result; `hint` gives the advice for a result with this name.
     fn check_type(&self, result: TensorId, found: DType, hint: impl Fn(&str) -> String) -> Result<(), Error> {
         let declared = &self.program().tensors[result];
         let (name, expected) = (&declared.name, declared.dtype);

@@ -159,7 +159,7 @@ impl Step {
         self.function = function;
     }
 
-    /// The function with checks of what it is given, which is shipped: its callers may be wrong. The parameters are the same.
+    /// The function with checks of its arguments, which is shipped: its callers may be wrong. The parameters are the same.
     ///
     /// # Errors
     /// An internal error if an invariant does not hold.
@@ -220,7 +220,7 @@ pub(crate) struct Choice {
 /// The source of each statement's schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Choices<'a> {
-    /// The user; else what tuning has stored; else the planner.
+    /// The user; else the schedule that tuning has stored; else the planner.
     Usual,
     /// The caller, by the number of the statement; the planner where there is none.
     Given(&'a [Option<Choice>]),
@@ -235,7 +235,7 @@ fn shared(program: &mut Program, schedules: &[Schedule], options: &Options) -> V
     structure::share(program, |number| schedules[number].commands.is_empty())
 }
 
-/// A program that checks, with what holds of it inferred.
+/// A program that checks, with the inferred structures and fill values.
 struct Checked {
     program: Program,
     /// By the number of the statement.
@@ -334,7 +334,7 @@ impl Compiling<'_> {
         self.fault(Diagnostic::internal(format!("the imperative IR is not well-formed: {error}")))
     }
 
-    /// Plans a statement: with a schedule of its own, with the order that its rules ask for, or as what is tuned and the planner say.
+    /// Plans a statement: with a schedule of its own, with the order that its rules ask for, or as tuning and the planner choose.
     fn plan(
         &mut self,
         number: usize,
@@ -455,8 +455,8 @@ fn readers(program: &Program, number: usize) -> impl Iterator<Item = (usize, &As
     later.filter(move |(_, statement)| read_by(&program.tensors, &statement.rhs).contains(&result))
 }
 
-/// For each statement, true if a later one finds its entries by the values of its result: it stores what differs from the fill
-/// value only, or has a format whose entries only values tell.
+/// For each statement, true if a later one finds its entries by the values of its result: it stores only the values that
+/// differ from the fill value, or has a format whose entries only values tell.
 fn tells_by_values(program: &Program) -> Vec<bool> {
     let mut tells = vec![false; program.statements.len()];
     for number in (0..tells.len()).rev() {

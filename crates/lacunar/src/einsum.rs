@@ -26,7 +26,7 @@ use crate::cache;
 use crate::error::Error;
 use crate::operand::{Destination, FromResult, Operand, views};
 
-/// A program and what it is run on.
+/// A program and its tensors.
 pub struct Call<'a> {
     /// Its text.
     pub source: &'a str,

@@ -11,8 +11,8 @@ use thiserror::Error as ThisError;
 
 /// The reason why something could not be compiled or run.
 ///
-/// [`Debug`](fmt::Debug) shows what [`Error::report`] does, with the place in the program, so that a `main` which returns an
-/// error prints something to read; [`Display`](fmt::Display) says it on a line for each mistake.
+/// [`Debug`](fmt::Debug) prints the same as [`Error::report`], with the place in the program, so that a `main` which returns
+/// an error prints something to read; [`Display`](fmt::Display) prints a line for each mistake.
 ///
 /// ```
 /// use lacunar::{Kernel, Options};
@@ -128,7 +128,7 @@ pub enum Error {
     /// A back end that is not there, or failed.
     #[error("{0}")]
     Backend(String),
-    /// Code that does what no kernel may: a fault of the compiler.
+    /// Code that does something that no kernel may: a fault of the compiler.
     #[error("internal error: {0}")]
     Internal(String),
 }

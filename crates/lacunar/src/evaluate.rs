@@ -409,7 +409,7 @@ fn conversions(
             made.push((conversion.tensor, remade.swap_remove(place).made));
             continue;
         }
-        // The kernel reads the elements that are stored, and what follows from them beside each.
+        // The kernel reads the elements that are stored, and beside each those that follow from it.
         let unique = made_of.filter(|tensor| declared.is_unique && tensor.format().packing().is_some());
         let unique = unique.map(Tensor::as_unpacked).transpose()?;
         let made_of = unique.as_ref().or(made_of);

@@ -27,7 +27,7 @@ pub(crate) struct Givens {
 }
 
 impl Givens {
-    /// Compares what is given with its structures, and completes what is read whole.
+    /// Compares the given tensors with their structures, and completes those that are read whole.
     ///
     /// # Errors
     /// An element contradicts its structure, or a size does; memory is refused.

@@ -67,7 +67,7 @@ impl Kernel {
         Ok(Kernel { compiled, phase, threads, base, again: Again::default(), given: OnceLock::new() })
     }
 
-    /// The program without what it prints, and without the files that it writes and does not read itself.
+    /// The program without its prints, and without the files that it writes and does not read itself.
     pub(crate) fn silent(mut self) -> Kernel {
         let mut read = BTreeSet::new();
         Action::visit(&self.compiled.program.body, &mut |action| {
@@ -161,7 +161,7 @@ impl Kernel {
         notes.chain(alone).chain(machine).chain(self.warnings()).collect()
     }
 
-    /// Possible surprises, in words: a sparse result that gets every element, and due to what.
+    /// Possible surprises, in words: a sparse result that gets every element, and the reason.
     ///
     /// ```
     /// use lacunar::{Format, Kernel, Options};
@@ -243,7 +243,7 @@ impl Kernel {
         self.again.hold(&self.compiled, &inputs, self.threads, held)
     }
 
-    /// Runs the program on its tensors by handle; what it prints goes to `out`.
+    /// Runs the program on its tensors by handle; its printed text goes to `out`.
     pub(crate) fn evaluate(&self, slots: &mut [Slot<'_>], out: &mut dyn Write) -> Result<Times, Error> {
         let mut run = || {
             if let Some(kernel) = self.again.run(&self.compiled, slots)? {

@@ -206,7 +206,7 @@ impl Call<'_> {
         let (mut args, grown) = self.run(None, None)?;
         let mut take = |wanted: Binding, len: u64| -> Result<Option<Buffer>, Error> {
             match grown.iter().find(|(binding, _)| *binding == wanted) {
-                // SAFETY: the kernel returned 0, and `len` is what its own position arrays say that it has written.
+                // SAFETY: the kernel returned 0, and `len` is the number of elements that it has written, by its own position arrays.
                 Some((_, array)) => Ok(Some(unsafe { args.take(*array, len) }?)),
                 None => Ok(None),
             }
@@ -520,8 +520,8 @@ impl<A: Element, R: Element> ExternalFunction for extern "C" fn(A, A) -> R {
 }
 
 impl Operator {
-    /// An operator that is a function of other code. Kernels call it for one value at a time, on several threads; nothing is known of it but
-    /// what is claimed.
+    /// An operator that is a function of other code. Kernels call it for one value at a time, on several threads; nothing is known of it
+    /// but its claims.
     ///
     /// Its name is that of the function in this process: another function cannot have it. Operands are converted to the function's type
     /// where that holds their values.

@@ -160,9 +160,9 @@ impl Options {
         self
     }
 
-    /// Declares what is known of a tensor's elements before any is given, in the text of `-p`: a name such as `symmetric` or
-    /// `banded(1,2)`, or a rule over dimensions. Loops leave out what is known to be 0. Operands are compared with it before a kernel
-    /// runs, unless [`Options::structures_hold`] says that they need not be.
+    /// Declares the structure of a tensor's elements before any is given, in the text of `-p`: a name such as `symmetric` or
+    /// `banded(1,2)`, or a rule over dimensions. Loops leave out elements that are known to be 0. Operands are compared with it
+    /// before a kernel runs, unless [`Options::structures_hold`] says that they need not be.
     ///
     /// ```
     /// use lacunar::{Error, Kernel, Options, Tensor};
@@ -185,8 +185,8 @@ impl Options {
     }
 
     /// Says that a structured tensor is given by its unique elements alone, as [`Structured::keep_unique`](crate::Structured::keep_unique)
-    /// leaves them. Kernels then read each once, and compute beside it what follows from it; where the program needs the whole tensor
-    /// for something, it is completed first, at every run.
+    /// leaves them. Kernels then read each once, and compute the elements that follow from it beside it; if the program needs the whole
+    /// tensor for something, it is completed first, at every run.
     ///
     /// ```
     /// use lacunar::{Error, Format, Kernel, Options, Tensor};

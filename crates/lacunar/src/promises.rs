@@ -112,7 +112,7 @@ fn each_leaf(stmt: &Stmt, around: &mut Vec<VarId>, look: &mut impl FnMut(VarId, 
     }
 }
 
-/// True if a loop counts strips, or places inside of them, and does not go through what is stored in one.
+/// True if a loop counts strips, or places inside of them, and does not go through the entries in one.
 fn counts_strips(kernel: &Kernel, var: VarId, around: &[VarId]) -> bool {
     match kernel.provenance.origin(var) {
         Some(&(Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. })) => {

@@ -77,7 +77,7 @@ pub struct Progress<'a> {
 /// A candidate that was measured.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// In a few words, what it does otherwise than the planner's choice.
+    /// The difference from the planner's choice, in a few words.
     pub idea: String,
     /// It decided everything that the commands leave open.
     pub search: Search,

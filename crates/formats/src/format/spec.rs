@@ -43,7 +43,7 @@ pub enum FormatSpec {
     /// An order-open format with a mode order.
     Permuted(Box<FormatSpec>, Vec<usize>),
     /// `auto(uses)`: the format that suits a tensor's entries best, used so many times after one conversion. It is data of a
-    /// tensor, not of a program: what reads, packs or converts a tensor chooses it.
+    /// tensor, not of a program: it is chosen when a tensor is read, packed or converted.
     Auto(u64),
 }
 

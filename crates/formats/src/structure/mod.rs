@@ -148,8 +148,8 @@ impl Structure {
         }
     }
 
-    /// The structure of a tensor from its support and its closed map, whose domain is the support: what maps to itself is unique, and
-    /// so is what has no target in the support. `None` if that can't be told.
+    /// The structure of a tensor from its support and its closed map, whose domain is the support: an element that maps to itself is
+    /// unique, and so is one without a target in the support. `None` if that can't be told.
     pub fn from_closed(support: &Set, closed: &Map, context: &Piece) -> Option<Structure> {
         let mut redundancy = closed.restricted(&closed.domain().subtract(&closed.fixed()?)?)?;
         redundancy = redundancy.restricted(support)?;
@@ -211,9 +211,9 @@ impl Structure {
         self.is_symmetric
     }
 
-    /// Maps of which a tensor has the structure, if what is outside of its support is 0: each element is its coefficient times the one that
-    /// it is mapped to. Of a symmetric one, they are the exchanges of neighboring dimensions; of others, the map of redundant elements.
-    /// `None` if numbers do not fit.
+    /// Maps of which a tensor has the structure, if the elements outside of its support are 0: each element is its coefficient times the
+    /// one that it is mapped to. Of a symmetric one, they are the exchanges of neighboring dimensions; of others, the map of redundant
+    /// elements. `None` if numbers do not fit.
     pub fn relations(&self) -> Option<Vec<Map>> {
         if self.is_symmetric {
             exchange::neighbors(self.space(), &self.context)
@@ -265,7 +265,7 @@ impl Structure {
     }
 
     /// The structure with numbers in the places of its last parameters, so many as there are numbers. `None` if one does not fit, or if it
-    /// can't be told what they leave.
+    /// can't be told which elements they leave.
     ///
     /// ```
     /// use lacunar_formats::Structure;

@@ -2,7 +2,7 @@
 //!
 //! Each is a line of [`Named::ALL`] and a few lines of text in the notation of `lacunar_sets`: a condition for the unique elements, and for
 //! redundant ones a target with a condition. The box of the tensor is added to all. Matrices have the dimensions `i` and `j`, of the sizes
-//! `m` and `n`; what is defined for every order has `i0`, `i1`, ... of the sizes `n0`, `n1`, ...
+//! `m` and `n`; structures that are defined for every order have `i0`, `i1`, ... of the sizes `n0`, `n1`, ...
 //!
 //! ```text
 //! banded(2, 1)    unique -2 <= j - i <= 1

@@ -377,7 +377,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// Reads what stands in parentheses.
+    /// Reads the content of parentheses.
     fn argument(&mut self) -> Result<Expr, Error> {
         if self.in_head { self.condition() } else { self.expression() }
     }
@@ -466,7 +466,7 @@ impl<'a> Parser<'a> {
         self.brackets.tie(index, &words(self.source, &self.tokens))
     }
 
-    /// True if what stands in the brackets that come next is compared.
+    /// True if the brackets that come next hold a comparison.
     pub fn at_bracket(&self) -> bool {
         let inside = self.kinds_ahead().take_while(|kind| *kind != TokenKind::Sign("]"));
         inside.into_iter().any(|kind| COMPARISONS.iter().any(|(sign, _)| kind == TokenKind::Sign(sign)))

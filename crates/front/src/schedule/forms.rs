@@ -169,7 +169,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// One of some words; `what` says what they are.
+    /// One of some words; `what` names them in messages.
     fn word<T: Copy>(&self, place: usize, what: &'static str, table: &[(&'static str, T)]) -> Result<T, Error> {
         let word = self.name(place, what)?;
         let found = table.iter().find(|(known, _)| known.eq_ignore_ascii_case(&word.text));

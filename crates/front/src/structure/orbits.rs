@@ -134,7 +134,7 @@ fn stays(relation: &Relation, space: &Space, context: Piece, identity: &[Affine]
 
 /// Elements follow from the first on the line through them.
 ///
-/// Of each dimension along which the distance is not 0 it follows how many steps back there are; the least of them is taken.
+/// For each dimension along which the distance is not 0 it finds the number of steps back; the least of these numbers is taken.
 fn far(distance: &[i64], space: &Space, context: Piece) -> Option<Structure> {
     let whole = bounds(space, &context)?;
     let moving: Vec<usize> = (0..distance.len()).filter(|&dim| distance[dim] != 0).collect();

@@ -86,7 +86,7 @@ fn related(relation: &Relation, support: &Set, context: Piece) -> Result<Option<
     Ok(within(&orbits, support))
 }
 
-/// The part of a structure in a support: what follows from an element outside is 0.
+/// The part of a structure in a support: elements that follow from an element outside are 0.
 fn within(whole: &Structure, support: &Set) -> Option<Structure> {
     let redundancy = whole.redundancy().restricted(support)?;
     let redundancy = redundancy.restricted(&redundancy.preimage(support)?)?;

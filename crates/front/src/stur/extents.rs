@@ -1,7 +1,7 @@
 //! The sizes of tensors, and the sets of points that rules speak of, in a program without symbols.
 //!
 //! A set is a list of conjunctions of comparisons, over the places of a tensor's indices; no two of them hold at one point, so that a product with
-//! the set is a sum of products with each. Coordinates begin at 0, so that a tensor's size is what upper bounds of its dimensions say.
+//! the set is a sum of products with each. Coordinates begin at 0, so that the upper bounds of its dimensions give a tensor's size.
 //!
 //! ```text
 //! A:D(i,j) := (0 <= i < 6) * (0 <= j <= i)      #0 >= 0, 5 - #0 >= 0, #1 >= 0, #0 - #1 >= 0      A: 6 x 6
@@ -52,7 +52,7 @@ pub(super) fn place(place: usize) -> String {
     format!("#{place}")
 }
 
-/// The comparisons of neighbors in a chain, in which `meaning` says what names stand for.
+/// The comparisons of neighbors in a chain; `meaning` gives the forms that names stand for.
 pub(super) fn conditions(
     formula: &Formula,
     span: Span,
@@ -109,7 +109,7 @@ pub(super) fn eliminate(
 }
 
 impl Extents {
-    /// Of a program without symbols.
+    /// The extents of a program without symbols.
     pub fn of(program: &Program, declarations: &Declarations) -> Result<Extents, Error> {
         let mut extents = Extents::default();
         let mut sets = Sets::new();
@@ -287,7 +287,7 @@ pub(super) fn declared(declarations: &Declarations, tensor: &str, order: usize) 
 }
 
 impl Access {
-    /// The indices, in which `meaning` says what names stand for.
+    /// The indices; `meaning` gives the forms that names stand for.
     pub(super) fn forms(&self, meaning: &dyn Fn(&str) -> Form) -> Vec<Form> {
         let form = |index: &Index| match index {
             Index::Name(name, _) => meaning(name),

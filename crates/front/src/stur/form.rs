@@ -1,6 +1,6 @@
 //! The operands of comparisons: sums of variables, rounded quotients, remainders and products, each times a whole number.
 //!
-//! Symbols are numbers by then. A sum whose terms are all variables is affine, which is what kernels confine loops by; other terms stand as
+//! Symbols are numbers by then. A sum whose terms are all variables is affine, and kernels can confine loops by it; other terms stand as
 //! values in the statement.
 //!
 //! ```text
@@ -45,8 +45,8 @@ impl Form {
         Form { terms: vec![(Atom::Name(name.to_string()), 1)], constant: 0 }
     }
 
-    /// The form of an expression, in which `meaning` says what names stand for; `None` if a number is too large, or products and quotients
-    /// are nested too deeply.
+    /// The form of an expression; `meaning` gives the forms that names stand for; `None` if a number is too large, or products and
+    /// quotients are nested too deeply.
     pub fn of(expression: &Expression, meaning: &dyn Fn(&str) -> Form) -> Option<Form> {
         Form::within(expression, meaning, MOST_DEPTH)
     }

@@ -46,7 +46,7 @@ impl Program {
         }
         let mut structures = BTreeMap::new();
         for (rule, name) in unique {
-            // Of a tensor without elements, there is nothing to tell.
+            // A tensor without elements has nothing to tell.
             let dimensions = sets.get(&(name.clone(), Part::Dimensions)).and_then(|set| set.as_ref().ok());
             if dimensions.is_some_and(|set| set.pieces().is_empty()) {
                 continue;
@@ -320,7 +320,7 @@ pub(super) fn flattened(terms: &[Term]) -> Result<Vec<Term>, Error> {
     Ok(found)
 }
 
-/// The size of a dimension: what its upper bound says, or its only coordinate.
+/// The size of a dimension, by its upper bound, or by its only coordinate.
 fn size(dimensions: &Piece, dim: usize) -> Option<Affine> {
     let column = dimensions.column(dim);
     let is_alone = |form: &&Affine| form.without(column).factors().len() <= dimensions.params();

@@ -64,7 +64,7 @@ pub(super) struct Placed {
     pub span: Span,
 }
 
-/// The variables of a rule's head, one for each dimension, and what their places say.
+/// The variables of a rule's head, one for each dimension, and the conditions of their places.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     pub names: Vec<String>,
@@ -74,7 +74,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Of a rule whose tensor has a size.
+    /// The head of a rule whose tensor has a size.
     pub fn of(rule: &Rule, extents: &Extents) -> Result<Head, Error> {
         let Access { tensor, indices, span, inverse, .. } = &rule.head;
         if *inverse {
@@ -215,7 +215,7 @@ impl Product {
         })
     }
 
-    /// Gives each variable a size, and leaves out what holds for all values; false if nothing holds.
+    /// Gives each variable a size, and leaves out conditions that hold for all values; false if nothing holds.
     fn confine(&mut self, head: &Head, extents: &Extents) -> Result<bool, Error> {
         let mut ranges: Ranges =
             head.names.iter().zip(&head.sizes).map(|(name, size)| (name.clone(), Range::of_size(*size))).collect();
@@ -228,7 +228,7 @@ impl Product {
                 }
             }
         }
-        // Of variables that are no index, comparisons tell the ranges.
+        // Comparisons tell the ranges of variables that are no index.
         let mut told = ranges.clone();
         propagate(&self.conditions, &mut told);
         if told.values().any(|range| range.is_empty()) {

@@ -1,4 +1,4 @@
-//! The values that variables and forms can have, and what comparisons say of them.
+//! The values that variables and forms can have, narrowed by comparisons.
 //!
 //! Bounds are propagated: a comparison gives each of its variables a bound from those of the others, until nothing changes. The bounds
 //! hold always, but need not be the tightest ones.
@@ -175,7 +175,7 @@ impl Condition {
     }
 }
 
-/// Narrows ranges by what comparisons say.
+/// Narrows ranges by comparisons.
 pub(super) fn propagate(conditions: &[Condition], ranges: &mut Ranges) {
     for _ in 0..MOST_ROUNDS {
         let mut changed = false;

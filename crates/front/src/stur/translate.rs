@@ -56,7 +56,7 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    /// Of a program without symbols.
+    /// The statements of a program without symbols.
     pub fn of(program: &Program, extents: &Extents) -> Result<Statements, Vec<Error>> {
         let rules = || program.rules.iter().filter(|rule| rule.head.part == Part::Values);
         let tensors: BTreeSet<String> = rules().flat_map(Rule::accesses).map(|access| access.tensor.clone()).collect();
@@ -103,7 +103,7 @@ struct Writer {
     names: BTreeMap<(String, i64), String>,
     /// The name of the operator that inverts elements.
     inverse: Option<String>,
-    /// The tensors of values of indices, by what they are.
+    /// The tensors of values of indices, by their definitions.
     made: BTreeMap<String, String>,
     /// The tensors of rules that are in the text.
     written: BTreeSet<String>,
@@ -353,7 +353,7 @@ impl Term<'_> {
         summed.map(|name| self.name(name)).collect()
     }
 
-    /// `(i + 2 * j <= k + 3)`, with what is subtracted on the right.
+    /// `(i + 2 * j <= k + 3)`, with the negative terms on the right.
     fn condition(&self, condition: &Condition) -> String {
         let sign = match condition.sign {
             Sign::AtLeast => ">=",
@@ -371,7 +371,7 @@ impl Term<'_> {
         }
     }
 
-    /// The sum of what is added, and of what is subtracted.
+    /// The sum of the positive terms, and that of the negative ones.
     fn sides(&self, form: &Form) -> (String, String) {
         let mut sides = [Vec::new(), Vec::new()];
         let mut constant = i128::from(form.constant);
@@ -389,8 +389,8 @@ impl Term<'_> {
         (left, right)
     }
 
-    /// An atom, less a number that comes back with it: divisions of statements round towards zero, so that what is divided is made
-    /// positive before.
+    /// An atom, less a number that the caller adds again: divisions of statements round towards zero, so that their dividends are
+    /// made positive before.
     fn atom(&self, atom: &Atom) -> (String, i128) {
         match atom {
             Atom::Name(name) => (self.name(name).to_string(), 0),

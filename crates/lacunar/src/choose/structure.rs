@@ -53,7 +53,7 @@ impl Structure {
     pub fn of(lists: Lists<'_>) -> Structure {
         let (rows, entries) = (lists.len(), lists.entries());
         let mut structure = Structure::default();
-        // The sample has whole windows, so that sorting finds in it what it would find in the matrix.
+        // The sample has whole windows, so that sorting has the same effect in it as in the matrix.
         let window = WINDOWS[WINDOWS.len() - 1] as usize;
         let wide = bands(rows, window, ROWS);
         structure.count_lengths(lists, &wide);

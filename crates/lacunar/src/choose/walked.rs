@@ -146,7 +146,7 @@ fn conversions(plans: &[Plan]) -> usize {
     results + changed.count()
 }
 
-/// True if threads share a loop of every statement, and none adds to what another one adds to.
+/// True if threads share a loop of every statement, and no two add to the same place.
 fn shared_without_races(plans: &[Plan]) -> bool {
     plans.iter().all(|plan| {
         plan.schedule.commands.iter().any(|command| {

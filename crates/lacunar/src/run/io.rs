@@ -96,7 +96,7 @@ impl Runner<'_, '_> {
     }
 }
 
-/// Asks, before anything is computed, whether what a program writes can be written to its files.
+/// Checks, before anything is computed, that the tensors which a program writes can be written to its files.
 pub(super) fn check_writes(program: &Program) -> Result<(), Error> {
     let mut checked = Ok(());
     Action::visit(&program.body, &mut |action| {

@@ -120,7 +120,7 @@ impl<T: Element> Tensor<T> {
         }
     }
 
-    /// Writes all entries to a file, by its extension: what only fills up blocks and diagonals is none. Nothing is left of it if that fails.
+    /// Writes all entries to a file, by its extension, without the padding of blocks and diagonals. Nothing is left of it if that fails.
     ///
     /// # Errors
     /// The file can't be written, or its format can't hold the tensor.

@@ -1,5 +1,5 @@
-//! Numbers made of all elements of a tensor. Elements that are not stored count as the fill value, and in packed formats as what they follow
-//! from.
+//! Numbers made of all elements of a tensor. Elements that are not stored count as the fill value, and in packed formats as the values that
+//! follow from their unique elements.
 //!
 //! ```
 //! use lacunar::{Format, Tensor};

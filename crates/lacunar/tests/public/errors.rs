@@ -1,4 +1,4 @@
-//! The messages of the interface for calls that do not fit. No call panics, and each message names what is wrong.
+//! The messages of the interface for calls that do not fit. No call panics, and each message names the mistake.
 
 use lacunar::{Backend, Category, DType, DynTensor, Error, Format, FormatSpec, Kernel, Options, Tensor, einsum};
 
@@ -46,7 +46,7 @@ fn tensors_that_do_not_fit_the_kernel() -> Result<(), Error> {
     Ok(())
 }
 
-/// Whatever way a result is given that is added to: it has the size of what is added, and stays as it is otherwise.
+/// A result that is added to must have the size of the values that are added, and stays as it is otherwise, in whatever way it is given.
 #[test]
 fn results_of_another_size_are_not_replaced() -> Result<(), Error> {
     let x = Tensor::from_slice(&[3], &[1.0, 2.0, 3.0])?;

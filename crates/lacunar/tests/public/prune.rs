@@ -1,4 +1,4 @@
-//! The entries that are stored: zeros stay what they are, until they are pruned.
+//! The entries that are stored: zeros stay entries until they are pruned.
 
 use lacunar::{DType, Format, FormatSpec, Kernel, Options, Tensor};
 

@@ -1,4 +1,4 @@
-//! Data with structure, against what the structures say of each element one by one.
+//! Data with structure, against the values that the structures give each element one by one.
 
 use lacunar::inside::notation::Structure;
 use lacunar::inside::notation::structure::Named;
@@ -60,7 +60,7 @@ impl Numbers {
     }
 }
 
-/// A matrix with all its elements, and how to find out what a structure says of them.
+/// A matrix with all its elements, and the values that a structure gives them.
 #[derive(Clone)]
 struct Dense {
     dims: [u64; 2],
@@ -386,7 +386,7 @@ fn numbers_of_packed_tensors_are_those_of_all_elements() {
         let numbers = |tensor: &Tensor<f64>| (tensor.sum(), tensor.norm(), tensor.min(), tensor.max());
         assert_eq!(numbers(&half), numbers(&whole), "{name}");
     }
-    // Nothing is 0 here but by what is not stored.
+    // The only zeros here are the elements that are not stored.
     let ones = Tensor::from_slice(&[2, 2], &[1.0; 4]).unwrap();
     let half = ones.convert(Format::packed("symmetric", 2).unwrap()).unwrap();
     assert_eq!((half.nnz(), half.min()), (3, Some(1.0)));

@@ -45,7 +45,7 @@ pub(super) fn shared(ast: &Ast, names: &Names, declarations: &Declarations) -> D
             let dtype = *shared.dtypes.entry(name.text.clone()).or_insert(usual);
             let kind = match &action.kind {
                 ActionKind::Random { kind, .. } => *kind,
-                // Without values, nothing in dense storage tells what is an entry.
+                // Without values, nothing in dense storage tells the entries.
                 ActionKind::Fill(..) if dtype == DType::Pattern => Generator::Sparse(1.0),
                 _ => return,
             };
@@ -56,7 +56,7 @@ pub(super) fn shared(ast: &Ast, names: &Names, declarations: &Declarations) -> D
         }
         _ => {}
     });
-    // As often as there are swaps, so that what is known of one reaches the end of a chain.
+    // One round for each swap, so that knowledge of one tensor reaches the end of a chain.
     for _ in 0..swaps.len() {
         for (a, b) in &swaps {
             for (from, to) in [(*a, *b), (*b, *a)] {

@@ -532,7 +532,7 @@ pub(crate) fn confined(
     node(kind, span)
 }
 
-/// True for the name of the function that says what a result stores.
+/// True for the name of the function that chooses the stored values of a result.
 fn is_prune(name: &str) -> bool {
     Function::parse(name) == Some(Function::Unary(UnaryFn::Prune))
 }

@@ -62,8 +62,8 @@ pub(crate) enum Meaning {
     Operator(Operator),
 }
 
-/// The meaning of `name(...)` or `name[...]`. A name that is a monoid's and a function's is a reduction if what comes before the last
-/// argument are index variables of it: `min(k, A(i,k))`, and not `min(a, x(i))`.
+/// The meaning of `name(...)` or `name[...]`. A name that is a monoid's and a function's is a reduction if the arguments before the
+/// last are index variables of it: `min(k, A(i,k))`, and not `min(a, x(i))`.
 pub(crate) fn meaning(name: &str, args: &[Expr], callee: Callee) -> Meaning {
     match callee {
         Callee::Tensor => return Meaning::Access,
@@ -100,7 +100,7 @@ fn is_index_in(name: &str, expr: &Expr) -> bool {
         ExprKind::List { index, .. } => {
             index.as_ref().is_some_and(|index| has_term(name, index) || is_index_in(name, index))
         }
-        // Only the name is asked what it means: whether it reduces would depend on what is asked here.
+        // Only the name's meaning is asked for: the answer whether it reduces would depend on this question.
         ExprKind::Apply { name: applied, args, callee } => {
             let is_access = match callee {
                 Callee::Tensor => true,

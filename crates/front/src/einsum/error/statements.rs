@@ -1,8 +1,8 @@
-//! Mistakes in what a statement assigns.
+//! Mistakes in the assignments of a statement.
 
 use lacunar_base::{Diagnostic, Span};
 
-/// A mistake in what a statement assigns.
+/// A mistake in the assignments of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum StatementMistake {
     ReductionOperator { span: Span, op: String },
