@@ -1,4 +1,4 @@
-//! `--check`: every result is compared with what the program means.
+//! `--check`: every result is compared with the values that the program defines.
 //!
 //! If the iteration space is small, the dense oracle evaluates the text of the program; it shares no code with the
 //! compiler, nor with the check of types. If it is not, each statement is run again on the reference interpreter, on

@@ -8,7 +8,7 @@ use lacunar_runtime::io::IoError;
 
 /// A difference was found by `--check`.
 pub const DIFFERENCE: u8 = 1;
-/// A mistake in what the user wrote.
+/// A mistake in the user's text.
 pub const USER: u8 = 2;
 /// A file that can't be read, written, or is malformed.
 pub const FILE: u8 = 3;

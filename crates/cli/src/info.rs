@@ -108,7 +108,7 @@ struct Memory {
 struct Arrays {
     file: String,
     format: String,
-    /// Entries, without what only fills up.
+    /// Entries, without padding.
     entries: u64,
     levels: Vec<LevelArrays>,
     values: u64,

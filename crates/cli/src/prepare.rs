@@ -137,8 +137,8 @@ fn leave_open(request: &Request, values: Values, ast: &Ast, declarations: &mut D
     }
 }
 
-/// Tells mistakes of names, formats and statements before files are read. Types, sizes, what follows from them and the tensors that no statement has
-/// wait for the files'.
+/// Tells mistakes of names, formats and statements before files are read. Types, sizes, facts that follow from them and the tensors that no
+/// statement has wait for the files'.
 fn check_early(program: &Program, declarations: &Declarations) -> Result<(), Failure> {
     let Err(mut mistakes) = check(&program.text, declarations) else { return Ok(()) };
     mistakes.retain(|mistake| {

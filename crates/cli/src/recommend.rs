@@ -1,6 +1,6 @@
 //! The formats that suit a matrix: the recommendation of `lacunar info`, with reasons, and their measurement.
 //!
-//! The library chooses ([`lacunar::choose`]), as it does for `auto`; what is measured here is the check of it.
+//! The library chooses ([`lacunar::choose`]), as it does for `auto`; the measurements here check it.
 //!
 //! ```text
 //! recommended bcsr(3,3): blocks of 3 x 3 are 98% full; 2.5 MB instead of 3.5 MB as csr; about 0.32 ns an entry instead of 0.43; ..
@@ -44,7 +44,7 @@ pub struct Recommendation {
     choice: Choice,
 }
 
-/// The memory that a measured format and the vectors may take each: this, or so many times what the entries take as a list.
+/// The memory that a measured format and the vectors may take each: this, or so many times the memory of the entries as a list.
 const BUDGET: u64 = 1 << 30;
 const TIMES_ENTRIES: u64 = 16;
 /// The places that names of formats take at least.

@@ -6,7 +6,7 @@
 //!
 //! A result in a packed format stores these elements alone, and no others are computed.
 //!
-//! This is data of a kernel beside its statement, which says what all elements are: a kernel that computes all of them is right too.
+//! This is data of a kernel beside its statement, which defines all elements: a kernel that computes all of them is right too.
 //! Paper: Ghorbani et al. 2023, §5 (unique sets and redundancy maps).
 
 use lacunar_sets::Coefficient;

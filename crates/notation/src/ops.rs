@@ -123,8 +123,8 @@ pub enum BinaryFn {
     Xor,
     /// The left operand, or the right one where the left is 0: one of the two, if not both are 0.
     Any,
-    /// `at(e, k)`: the index `k`, beside which the value `e` that it is the index of is kept: what `argmin` combines. Made by the front
-    /// end, never by a user.
+    /// `at(e, k)`: the index `k`, with the value `e` beside it that it is the index of: the operand of `argmin`. Made by the front end,
+    /// never by a user.
     At,
     /// Of two indices the one whose value is less; the smaller index if the values are equal. The operation of a reduction.
     ArgMin,

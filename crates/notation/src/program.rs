@@ -1,4 +1,4 @@
-//! Programs of actions: what is done with the tensors of a program, and in which order.
+//! Programs of actions: the operations on the tensors of a program, in their order.
 //!
 //! A statement is compiled once and may be carried out many times. Loops and conditions ask [`Condition`]s, which are computed
 //! of tensors of order 0; the rest moves whole tensors:
@@ -56,7 +56,7 @@ pub enum Action {
         /// The entries go.
         removes: bool,
     },
-    /// The first tensor becomes what the second one is, which later changes of that one leave as it is.
+    /// The first tensor becomes a copy of the second one, which later changes of that one leave as it is.
     Snapshot(TensorId, TensorId),
     /// Sets a clock to zero.
     Clock(String),

@@ -212,8 +212,8 @@ impl Provenance {
             })
     }
 
-    /// True if the values of a variable are no coordinates of the statement's variables but what some relation made of them: places in
-    /// strips, numbers of these, or positions.
+    /// True if the values of a variable are no coordinates of the statement's variables, but made by a relation: places in strips,
+    /// numbers of these, or positions.
     pub fn is_made(&self, var: VarId) -> bool {
         self.origin(var).is_some_and(|relation| !matches!(relation, Relation::Rename { .. }))
     }

@@ -19,7 +19,7 @@
 //! not 0. If the result's format stores more entries than are present ([`Entries::stored_in`]), later statements read them as
 //! present fill values.
 //!
-//! Actions are carried out in their order ([`crate::read::Action`]); what is printed or written to files is not looked at.
+//! Actions are carried out in their order ([`crate::read::Action`]); prints and written files are not looked at.
 //!
 //! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. If a sum is a
 //! factor, a dividend or an argument, or has a factor that is the same in all terms, an engine may move the rest into the sum or
@@ -73,7 +73,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Entries that are known, without what they were computed from.
+    /// Entries that are known, without the numbers that they were computed from.
     pub fn known(name: &str, entries: Entries) -> Outcome {
         Outcome { name: name.to_string(), entries, scale: BTreeMap::new(), moot: BTreeSet::new(), is_loose: false }
     }
@@ -245,7 +245,7 @@ fn infer_fill(program: &Program, statement: &Statement, (is_first, fills): (bool
     }
 }
 
-/// True if a term is pruned, and then perhaps converted: what is the fill value of the result has no entry.
+/// True if a term is pruned, and then perhaps converted: elements with the fill value of the result have no entry.
 fn is_pruned(term: &Term) -> bool {
     match &term.node {
         Node::Unary(UnaryFn::Prune, _) => true,
@@ -370,7 +370,7 @@ fn run(
         }
         let value = cast(value, tensor.dtype);
         let old = outcome.entries.values.get(&coordinate).copied();
-        // An engine visits every coordinate that such an index comes to, and may store what it combines there.
+        // An engine visits every coordinate that such an index comes to, and may store the combined value there.
         if let (Some(operation), true, Value::Absent(_)) = (&statement.combines, is_shifted, value) {
             state.loosened |= !value.rests_at(operation.identity(tensor.dtype));
         }

@@ -91,7 +91,7 @@ impl KernelStatus {
     }
 }
 
-/// The functions that the runtime offers kernels. None unwinds.
+/// The functions that the runtime offers kernels. No entry unwinds.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RuntimeTable {

@@ -2,10 +2,10 @@
 //!
 //! Memory is aligned to 64 bytes (a cache line, the widest vector). A block of 2 MiB or more is mapped fresh from the
 //! system on a 2 MiB boundary and asks for huge pages, so a large zeroed block costs no pass over it, and growing one
-//! moves page tables instead of bytes. A header in front of the data keeps what freeing needs; so a block is released
-//! by its pointer alone, whether Rust or a kernel allocated it. The last blocks of 256 KiB or more that were released
-//! are kept for a while and given out again, unless a very large block is to be zeroed: a kernel that runs again and again
-//! does not pay for fresh pages each time.
+//! moves page tables instead of bytes. A header in front of the data keeps the facts that freeing needs; so a block is
+//! released by its pointer alone, whether Rust or a kernel allocated it. The last blocks of 256 KiB or more that were
+//! released are kept for a while and given out again, unless a very large block is to be zeroed: a kernel that runs again
+//! and again does not pay for fresh pages each time.
 //!
 //! Layout:
 //!
@@ -51,7 +51,7 @@ const HEADER: usize = size_of::<Header>();
 const KEPT: usize = 256 << 10;
 
 /// Blocks up to this size are cleared where a kept one is asked for as zero: a pass over memory that is at hand costs less than fresh
-/// pages, which the system clears as well. Of larger ones, not every page may be used.
+/// pages, which the system clears as well. Not every page of a larger block may be used.
 const CLEARED: usize = 16 << 20;
 
 /// A block that grows may take a kept one that is so many times as large as it has to be: it is likely to grow on.
@@ -413,7 +413,7 @@ mod mapped {
         let start = base as usize;
         let data = (start + page).next_multiple_of(HUGE);
         let (before, after) = (data - page - start, start + reserve - (data + usable));
-        // SAFETY: `before` and `after` are the ends of the mapping just made, outside what is kept.
+        // SAFETY: `before` and `after` are the ends of the mapping just made, outside of the part that is kept.
         unsafe {
             if before > 0 {
                 unmap(base, before);

@@ -381,7 +381,7 @@ impl Buffer {
         }
         match &self.owner {
             Owner::Block => true,
-            // A version may have been made of it meanwhile that would see what is written.
+            // A version that would see the writes may have been made of it meanwhile.
             Owner::Pages(pages) if !pages.is_own() => match pages.version(self.as_bytes().len(), 1) {
                 Some(version) => {
                     self.set_pages(version);

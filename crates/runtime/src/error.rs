@@ -1,6 +1,6 @@
 //! The reasons why a tensor cannot be stored, packed, imported or converted.
 //!
-//! Every variant says what was expected and where: the level or dimension, and the place inside the array.
+//! Every variant has the expectation and the place: the level or dimension, and the place inside the array.
 
 use std::fmt;
 
@@ -173,7 +173,7 @@ pub enum StorageError {
         format: Box<Format>,
         /// The coordinates of the levels above, in level order.
         prefix: String,
-        /// The reason: what does not fit, and what would.
+        /// The reason: the property that does not fit, and one that would.
         reason: String,
     },
     /// A pattern in a format that stores more than entries.

@@ -1,7 +1,7 @@
 //! The rows of a sparse matrix, each with the columns of its entries. The properties of a matrix are found from them.
 //!
-//! Of a matrix whose rows are compressed, only those with entries are listed, so that descriptions of it take time and memory that
-//! grow with the entries and not with its sizes. Of a matrix that is stored by columns, the lists are its columns.
+//! If the rows of a matrix are compressed, only those with entries are listed, so that descriptions of it take time and memory
+//! that grow with the entries and not with its sizes. If a matrix is stored by columns, the lists are its columns.
 //!
 //! ```
 //! use lacunar_formats::Format;

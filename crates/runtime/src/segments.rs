@@ -508,7 +508,7 @@ pub enum Coordinates<'a> {
     U32(std::slice::Iter<'a, u32>),
     /// In 64 bits.
     U64(std::slice::Iter<'a, u64>),
-    /// Of a dense level.
+    /// The coordinates of a dense level.
     Counted(Range<u64>),
 }
 

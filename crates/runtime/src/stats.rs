@@ -20,8 +20,8 @@ impl Tensor {
     }
 
     /// The largest number of values under one coordinate of the outermost level: of a CSR matrix, the length of its longest row.
-    /// Of levels of nodes under a dense one, the number under that coordinate from which the way down to the first element is the longest.
-    /// `None` where the storage does not tell without a look at every coordinate.
+    /// For levels of nodes under a dense one, the number under that coordinate from which the way down to the first element is the
+    /// longest. `None` where the storage does not tell without a look at every coordinate.
     ///
     /// ```
     /// use lacunar_formats::Format;

@@ -263,8 +263,8 @@ impl Tensor {
         Walk::new(self)
     }
 
-    /// The entries of one of so many parts of neighboring coordinates of the outermost level: all parts, one behind the other, are what
-    /// [`Tensor::walk`] goes through. So several threads go through a tensor.
+    /// The entries of one of so many parts of neighboring coordinates of the outermost level: all parts, one behind the other, are the
+    /// entries of [`Tensor::walk`]. So several threads go through a tensor.
     ///
     /// ```
     /// use lacunar_formats::Format;

@@ -2,8 +2,8 @@
 //!
 //! An edge runs in a lane of its own: the first edge between neighbors goes straight down, the others swing out to the
 //! left or right, past everything that is already there, and carry their label on the outer side. The column is cut
-//! into bands, one for each node and one for each space between nodes; what matters is how far each band is filled on
-//! either side (a greedy form of the lane assignment of orthogonal layouts).
+//! into bands, one for each node and one for each space between nodes; each band keeps the distance to which it is
+//! filled on either side (a greedy form of the lane assignment of orthogonal layouts).
 //!
 //! ```text
 //!        .          root

@@ -37,7 +37,7 @@ pub enum Slices {
     At(Vec<u64>),
 }
 
-/// The choices of what is drawn.
+/// The options of the drawing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlotOptions {
     /// The heading: usually the name of the file.
@@ -89,7 +89,7 @@ const SURROUNDINGS: f32 = 120.0;
 /// The space between panels of a grid, beside that for their labels.
 const BETWEEN: f32 = 12.0;
 
-/// Draws where the entries of a tensor are, on top of what else is stored; in two colors, if some follow from others.
+/// Draws the places of a tensor's entries, on top of those of other stored values; in two colors, if some follow from others.
 pub fn spy(
     coo: &Coo,
     stored: Option<&Stored>,

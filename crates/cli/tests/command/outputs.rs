@@ -1,4 +1,4 @@
-//! Files that the command writes: their rights, and what an interruption leaves; two results do not go into one file.
+//! Files that the command writes: their rights, and their state after an interruption; two results do not go into one file.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

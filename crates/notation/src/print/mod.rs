@@ -38,7 +38,7 @@ struct Names<'a> {
     vars: &'a Arena<IndexVar>,
     /// Texts in the place of the names of some variables.
     placed: &'a [(VarId, String)],
-    /// Indices are those of loops, each a variable: what ties them is shown in brackets.
+    /// Indices are those of loops, each a variable: the relations that tie them are shown in brackets.
     in_loops: bool,
 }
 
@@ -212,7 +212,7 @@ fn role_text(role: Role) -> String {
     }
 }
 
-/// A line for each of some tensors, each with what stands behind its storage.
+/// A line for each of some tensors, each with the text behind its storage.
 fn write_tensors<'t>(
     f: &mut dyn Write,
     tensors: impl Iterator<Item = (TensorId, &'t Tensor)>,

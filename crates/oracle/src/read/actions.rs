@@ -1,4 +1,4 @@
-//! Actions as the oracle reads them: what has a meaning for the values of tensors.
+//! Actions as the oracle reads them: those that change the values of tensors.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub enum Action {
     Assign(usize),
     /// Exchanges two tensors.
     Swap(TensorId, TensorId),
-    /// The first tensor becomes what the second one is.
+    /// The first tensor becomes a copy of the second one.
     Snapshot(TensorId, TensorId),
     /// Changes a tensor by entries of a file.
     Change(TensorId),

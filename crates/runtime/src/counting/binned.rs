@@ -186,7 +186,7 @@ impl<K: Key, V: Word> Buffers<K, V> {
         }
     }
 
-    /// Writes what is in the buffers.
+    /// Writes the contents of the buffers.
     ///
     /// # Safety
     /// As for [`Buffers::put`].
@@ -197,7 +197,7 @@ impl<K: Key, V: Word> Buffers<K, V> {
         }
     }
 
-    /// Writes what is in the buffer of a range, which lies in one line.
+    /// Writes the contents of the buffer of a range, which lies in one line.
     ///
     /// # Safety
     /// As for [`Buffers::put`].

@@ -121,7 +121,7 @@ pub(super) struct Layout {
     pub(super) comments: &'static [u8],
     /// The symmetry, which tells the entries that stand for two.
     pub(super) symmetry: Symmetry,
-    /// Of an array that holds the lower triangle of a square matrix with its diagonal, by columns: the number of rows.
+    /// For an array that holds the lower triangle of a square matrix with its diagonal, by columns: the number of rows.
     pub(super) triangle: Option<u64>,
     /// True if a line may hold any number of entries.
     pub(super) many_per_line: bool,
@@ -258,8 +258,8 @@ fn surplus_line<F: Field>(
     None
 }
 
-/// The first value of a triangle's part that may not stand on the diagonal: its line (counted from 1 in the piece), what is
-/// expected and what is found. `before` is the number of values before the part.
+/// The first value of a triangle's part that may not stand on the diagonal: its line (counted from 1 in the piece), the
+/// expected text and the text found. `before` is the number of values before the part.
 fn diagonal_fault<F: Field>(
     part: &Part<F::Value>,
     piece: &[u8],

@@ -93,7 +93,7 @@ impl Data {
         Ok(Data::Dense(Dense { dims: natural.dims().to_vec(), values: natural.to_coo()?.values }))
     }
 
-    /// The entries of a tensor as the content of a file. Of a dense one all values are entries; of others what only fills up blocks, diagonals
+    /// The entries of a tensor as the content of a file. All values of a dense one are entries; in others the padding of blocks, diagonals
     /// and slots is none.
     ///
     /// # Errors
@@ -221,7 +221,7 @@ pub enum PatternValues {
 }
 
 /// The type that whole numbers are read as: exactly, where reals of 64 bits would round those above 2^53. A tensor file (`.tns`) or
-/// an edge list is read as reals if it holds one other number; a matrix file says itself what it holds.
+/// an edge list is read as reals if it holds one other number; a matrix file declares its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integers {
     /// As `i64`.

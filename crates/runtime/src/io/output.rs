@@ -91,7 +91,7 @@ pub(super) fn write_stream(
     write().map_err(|source| IoError::Write { file: path.to_path_buf(), source })
 }
 
-/// Writes what `make` writes into a file of a name that it is given: one beside the place, or, where that is a device or the content
+/// Writes the output of `make` into a file of a name that it is given: one beside the place, or, if that is a device or the content
 /// is compressed, a temporary one.
 #[cfg(feature = "binsparse")]
 pub(super) fn write_file(

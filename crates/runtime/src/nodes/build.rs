@@ -10,8 +10,8 @@
 //! bst of the same                      node: . 3 . .   0 0 0 0   2 4 12 1   5 0 0 2     coordinate, left, right, position
 //! ```
 //!
-//! A node gets its place when its first element is visited, or a child is the last that is left of it: what was to know its handle
-//! before, its holder and children that come before it, is told then.
+//! A node gets its place when its first element is visited, or a child is the last that is left of it: its holder and the children
+//! that come before it, which needed its handle before, are told it then.
 
 use std::collections::HashMap;
 
@@ -310,7 +310,7 @@ struct Tree<'s, N> {
     nodes: &'s mut N,
     /// Children that have their places before their holders: words of these, and handles.
     early: Vec<(u64, u32, &'static Node)>,
-    /// Of a large tree, the subtrees that are copied.
+    /// The subtrees of a large tree that are copied.
     subtrees: Option<Subtrees>,
     root: u32,
 }
@@ -403,7 +403,7 @@ impl<N: Nodes> Tree<'_, N> {
         }
     }
 
-    /// Begins a node: its type, its lengths, and what is left for children.
+    /// Begins a node: its type, its lengths, and the elements that are left for children.
     fn begin(&mut self, Next { to, count, height, holder }: Next) -> Option<Frame> {
         let choice = self.shapes.choose(to, count, height)?;
         let deal = self.shapes.deal(choice, count)?;

@@ -94,7 +94,7 @@ impl Check<'_> {
         Err(StorageError::Nodes { level: self.place.level, word, reason })
     }
 
-    /// Checks what is stored under a parent position.
+    /// Checks the nodes under a parent position.
     fn subtensor(&mut self, parent: u64) -> Result<(), StorageError> {
         let root = self.view.root[parent as usize];
         if root == 0 {

@@ -51,7 +51,7 @@ pub(super) enum Children {
     Many,
 }
 
-/// A size field: its bounds, and what has its length.
+/// A size field: its bounds, and the arrays of its length.
 #[derive(Debug)]
 pub(super) struct Size {
     /// The number of the field.
@@ -324,8 +324,8 @@ impl Shapes {
         }
     }
 
-    /// The numbers of elements of a node of a height. Of lists, and where lengths tell how many children there are, no number between the
-    /// bounds is left out.
+    /// The numbers of elements of a node of a height. For lists, and if lengths tell the number of children, no number between the bounds
+    /// is left out.
     fn counts_at(&self, number: usize, height: usize) -> Counts {
         let (it, bounds) = (&self.types[number], self.types[number].bounds[height]);
         let is_plain = it.children != Children::Many || it.sizes.iter().any(|size| size.is_coupled) || bounds == NONE;

@@ -36,7 +36,7 @@ pub(super) struct Run<'a> {
     pub position: u64,
 }
 
-/// Takes what a walk meets.
+/// Takes the elements and nodes that a walk meets.
 pub(super) trait Visitor {
     /// A node, by its type and its first word; false if the walk is to end here.
     fn node(&mut self, _ty: usize, _base: usize) -> bool {

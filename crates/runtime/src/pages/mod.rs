@@ -53,7 +53,7 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// A first version with a copy of some bytes, in which so many places are about to be written to; `None` if the bytes are few and the
-    /// places many, so that a version will not be worth it, or the system does not do what is needed.
+    /// places many, so that a version will not be worth it, or the system lacks an operation.
     pub fn copy_of(bytes: &[u8], changes: usize) -> Option<Pages> {
         let pages = bytes.len().div_ceil(system::page());
         if bytes.len() < LEAST || !is_cheap(1 + changes, changes, pages) || !system::tells_changes() {
@@ -111,7 +111,7 @@ impl Pages {
         Pages::map(&self.store, &mut state, extents, pages, self.clean, true)
     }
 
-    /// True if nothing else sees what is written here.
+    /// True if nothing else sees writes here.
     pub fn is_own(&self) -> bool {
         self.store.lock().is_own(self.span.base().as_ptr() as usize)
     }

@@ -125,7 +125,7 @@ impl State {
         Some((&version.extents, version.is_private))
     }
 
-    /// True if no other version sees what is written to one.
+    /// True if no other version sees writes to one.
     pub fn is_own(&self, base: usize) -> bool {
         self.versions.len() == 1 || self.of(base).is_some_and(|(_, is_private)| is_private)
     }

@@ -66,7 +66,7 @@ impl Span {
         Some(Span { base, len, mapped: 0 })
     }
 
-    /// Maps pages of a file behind those that are mapped; privately, or so that whoever maps the file sees what is written.
+    /// Maps pages of a file behind those that are mapped; privately, or so that whoever maps the file sees the writes.
     pub fn map(&mut self, file: &File, extent: Extent, is_private: bool) -> Option<()> {
         let (start, len) = (extent.page * page(), extent.pages * page());
         if start != self.mapped || len > self.len - start {

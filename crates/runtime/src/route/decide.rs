@@ -1,4 +1,4 @@
-//! The choice of the legs that lead from what is there to a format: pure functions of facts.
+//! The choice of the legs that lead from the stored entries to a format: pure functions of facts.
 //!
 //! A tensor of plain levels without a map goes to any other by one sort, and into most formats with maps straight.
 //! Other tensors are brought there first: lists are packed by rows, rows are taken out of slots, levels of other kinds
@@ -68,7 +68,7 @@ impl Decision {
         Ok(())
     }
 
-    /// Puts what follows from the elements of a packed tensor beside them.
+    /// Puts the elements that follow from those of a packed tensor beside them.
     fn unpack(&mut self, packing: Packing) -> Result<(), StorageError> {
         let Some(format) = self.facts.format().map(Format::unpacked) else { return Ok(()) };
         let order = format.order();

@@ -100,7 +100,7 @@ impl Facts {
         }
     }
 
-    /// True if this is what a format stores, and only its own levels are padded.
+    /// True if the entries are stored in a format, and only its own levels are padded.
     fn is(&self, format: &Format) -> bool {
         let wide = widen(format, &self.dims, self.entries);
         self.format() == Some(&wide) && self.padded == wide.is_padded()
@@ -185,7 +185,7 @@ pub(crate) enum Leg {
     StoreList { format: Format },
     /// Puts the entries of a list into a level that takes them in any order ([`crate::insert`]).
     Insert { format: Format },
-    /// Puts what follows from the elements of a packed tensor beside them ([`crate::structure`]).
+    /// Puts the elements that follow from those of a packed tensor beside them ([`crate::structure`]).
     Unpack { format: Format },
     /// Compares all elements with the structure of a packed format, and keeps those that are unique ([`crate::structure`]).
     Keep { format: Format },

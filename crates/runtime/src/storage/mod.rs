@@ -172,7 +172,7 @@ pub trait LevelArrays: Sync {
         found
     }
 
-    /// Stores a coordinate under a parent position, if there is room. `payload` is what lies at positions, and moves with them. The
+    /// Stores a coordinate under a parent position, if there is room. `payload` is the data at positions, and moves with them. The
     /// arrays have been checked, and are owned; unless a kind says otherwise, the coordinate is not stored yet.
     ///
     /// # Errors
@@ -235,7 +235,7 @@ pub enum Assembly {
 }
 
 impl Assembly {
-    /// True if the number of positions depends on what is stored.
+    /// True if the number of positions depends on the stored entries.
     pub fn is_counted(self) -> bool {
         [Assembly::Distinct, Assembly::Extent, Assembly::Span].contains(&self)
     }
@@ -393,7 +393,8 @@ impl LevelStorage {
         self.arrays.iter_mut().try_for_each(|array| array.make_changeable(changes))
     }
 
-    /// The arrays of a level of nodes for changes, the roots and the words of nodes, and what updates keep; nothing of other levels.
+    /// The arrays of a level of nodes for changes, the roots and the words of nodes, and the data that updates keep; nothing of other
+    /// levels.
     pub(crate) fn nodes_mut(&mut self) -> Option<(&'static Schema, &mut Buffer, &mut Buffer, &mut Kept)> {
         let schema = self.kind.schema()?;
         match self.arrays.as_mut_slice() {

@@ -66,7 +66,7 @@ pub(super) fn may_have(tensor: &DynTensor, points: &Points, table: &Table<'_>) -
     })
 }
 
-/// Makes what a comparison needs.
+/// Makes the data that a comparison needs.
 fn with<R>(
     tensor: &DynTensor,
     points: &Points,
@@ -95,7 +95,7 @@ struct Check<'a> {
     points: &'a Points,
     own: &'a dyn Elements,
     others: &'a dyn Elements,
-    /// None of a structure without redundant elements.
+    /// `None` for a structure without redundant elements.
     table: Option<&'a Table<'a>>,
     /// By part of the redundancy; none where every element is stored.
     followers: Vec<Followers>,
@@ -140,7 +140,7 @@ impl Check<'_> {
         worst.map_or(Ok(()), |(_, (_, contradiction))| Err(StructureError::Element(contradiction)))
     }
 
-    /// Compares the stored elements of a part with what they follow from.
+    /// Compares the stored elements of a part with the elements that they follow from.
     fn compare(&self, part: usize, parts: usize) -> Result<Tally, Found> {
         let mut columns = self.points.scratch();
         let mut spare = self.spare();

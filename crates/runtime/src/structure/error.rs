@@ -16,7 +16,7 @@ pub struct Contradiction {
     pub found: Scalar,
     /// The value that it has to have.
     pub expected: Scalar,
-    /// The coordinates of the unique element that it follows from, and what that is multiplied by; `None` if it is to be 0.
+    /// The coordinates of the unique element that it follows from, and the coefficient of that; `None` if it is to be 0.
     pub source: Option<(Vec<u64>, Coefficient)>,
 }
 

@@ -37,7 +37,7 @@ enum Way {
     /// A follower has the coordinates of the unique element, each in the dimension that is told, if it lies in the region; `None` if it never
     /// does.
     Permuted { to: Vec<usize>, region: Option<Region> },
-    /// By loops, and what has to hold of the unique element; `None` if that never does.
+    /// By loops, and the condition of the unique element; `None` if it never holds.
     Loops { condition: Option<Region>, loops: Vec<Loop> },
     /// From a list: by the coordinates of unique elements, those of their followers one behind the other.
     Listed(BTreeMap<Vec<i64>, Vec<i64>>),
@@ -298,7 +298,7 @@ impl Loop {
         self.zero.is_empty() && self.positive.is_empty() && self.moduli.len() < 2
     }
 
-    /// True if what else has to hold does, where this dimension's column is set too.
+    /// True if the other conditions hold, where this dimension's column is set too.
     fn admits(&self, column: usize, columns: &mut [i64]) -> bool {
         if self.is_whole() {
             return true;

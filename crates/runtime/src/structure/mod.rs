@@ -48,8 +48,8 @@ pub(crate) use packed::{Origin, check_layout, element, keep, origin, whole};
 /// tensor's sizes. Elements that are not stored are 0: a tensor with another fill value has no structure.
 pub trait Structured: Sized {
     /// Compares all elements with a structure: those outside of it have to be 0, and redundant ones the multiples of their unique ones,
-    /// exactly (zeros of either sign are equal, and so is what is not a number). It takes a pass over the stored elements, and for each
-    /// redundant one a search.
+    /// exactly (zeros of either sign are equal, and so are NaN). It takes a pass over the stored elements, and for each redundant one a
+    /// search.
     ///
     /// # Errors
     /// The first element that contradicts, in the order of storage, one that is not stored where its unique one is; or the structure is of
@@ -81,8 +81,8 @@ pub trait Structured: Sized {
     /// ```
     fn keep_unique(&self, structure: &Structure, params: &[i64]) -> Result<Self, StructureError>;
 
-    /// A tensor that has the structure, in the same format: the unique elements of this one, and what follows from them; all other elements
-    /// are dropped.
+    /// A tensor that has the structure, in the same format: the unique elements of this one, and those that follow from them; all other
+    /// elements are dropped.
     ///
     /// # Errors
     /// The structure is of other tensors, or has too large numbers; the format can't hold the elements; memory is refused.

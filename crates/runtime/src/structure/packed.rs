@@ -6,9 +6,9 @@
 //!                          3 6 9
 //! ```
 //!
-//! A tensor gets into such a format by way of a comparison with the structure, unless somebody vouches for it, and a copy of what is unique.
-//! Out of it, what follows from other elements is put beside them, in storage that has a place for every element; a structure in which
-//! nothing does is stored as a whole already.
+//! A tensor gets into such a format by a comparison with the structure, unless somebody vouches for it, and a copy of the unique elements.
+//! Out of it, elements that follow from others are put beside these, in storage that has a place for every element; a structure without
+//! redundant elements is stored as a whole already.
 //!
 //! On entry: a tensor whose fill value is 0. On exit: the same elements.
 
@@ -239,7 +239,7 @@ pub(crate) fn check_layout(tensor: &Tensor) -> Result<(), StorageError> {
 
 impl Tensor {
     /// Calls a function with each element of a packed tensor that its structure does not make 0, row by row: the position of its value, and
-    /// what it is if it is another multiple of that. Elements that follow from others are among them; no memory is taken.
+    /// the element if it is another multiple of that. Elements that follow from others are among them; no memory is taken.
     ///
     /// ```
     /// use lacunar_formats::Format;

@@ -173,7 +173,7 @@ impl Region {
     }
 }
 
-/// Redundant elements, with what they follow from.
+/// Redundant elements, with the elements that they follow from.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     region: Region,
@@ -226,7 +226,7 @@ impl Points {
     /// It is of tensors of another order or of other sizes, parameters are missing, or numbers may not fit.
     pub fn new(structure: &Structure, params: &[i64], dims: &[u64]) -> Result<Points, StructureError> {
         fits(structure, params, dims)?;
-        // Of a dimension of size 0 there is no point to be tested.
+        // A dimension of size 0 has no point to be tested.
         let largest = |size: &u64| i64::try_from(size.saturating_sub(1)).map(|last| (0, last));
         let ranges =
             dims.iter().map(largest).collect::<Result<Vec<Range>, _>>().map_err(|_| StructureError::TooHard)?;
@@ -285,7 +285,7 @@ impl Points {
         }
     }
 
-    /// True if forms of coordinates alone tell what an element is, without rounded quotients.
+    /// True if forms of coordinates alone tell the kind of an element, without rounded quotients.
     pub fn is_affine(&self) -> bool {
         let mut regions = self.unique.iter().chain(self.parts.iter().map(|part| &part.region));
         regions.all(|region| region.quotients.len() == 0)

@@ -27,7 +27,7 @@ pub(super) struct Reach {
     entries: u64,
     /// By dimension, the least and the largest coordinate.
     ranges: Vec<(i64, i64)>,
-    /// Of a matrix the largest `i - j` and `j - i`.
+    /// The largest `i - j` and `j - i` of a matrix.
     below: i64,
     above: i64,
     /// The largest lesser coordinate off the diagonal; -1 without such entries.

@@ -1,8 +1,8 @@
-//! Nodes that are not used any more, and what is known of the types of a schema.
+//! Nodes that are not used any more, and facts about the types of a schema.
 //!
 //! A node that is freed keeps its positions and its room: so it can be the next one of its type. Nodes without arrays that have no bound
-//! are all alike; others are sorted by the logarithm of their room. Nothing is merged: what updates leave unused, [`Tensor::compact`]
-//! gives back.
+//! are all alike; others are sorted by the logarithm of their room. Nothing is merged: [`Tensor::compact`] gives back the nodes that
+//! updates leave unused.
 //!
 //! [`Tensor::compact`]: crate::Tensor::compact
 
@@ -208,7 +208,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Of a type with one element between two children, the fields of these, and the element's.
+    /// For a type with one element between two children, the fields of these, and the element's.
     pub fn pair(&self) -> Option<((usize, usize), Single)> {
         self.binary.zip(self.single).filter(|_| self.lone.is_some())
     }

@@ -37,7 +37,7 @@ pub enum Put {
 }
 
 impl Editor<'_> {
-    /// Stores a coordinate, with what is held as the new element.
+    /// Stores a coordinate, with the held value as the new element.
     ///
     /// # Errors
     /// Handles or positions do not fit into 32 bits, or memory is refused; nothing has been changed.

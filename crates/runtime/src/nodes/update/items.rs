@@ -98,8 +98,8 @@ impl Fit {
         (left.is_done() && fit.is_consistent(node)).then_some(fit)
     }
 
-    /// Gives item `k` of each of some fields what comes next; how many items they took. `None` if one that has to be there is not, and
-    /// is the first.
+    /// Gives item `k` of each of some fields the next items; returns how many they took. `None` if one that has to be there is not,
+    /// and is the first.
     fn take(&mut self, schema: &Schema, node: &Node, fields: &[usize], k: u32, left: &mut Left) -> Option<u32> {
         let mut taken = 0;
         for &number in fields {
@@ -239,8 +239,8 @@ impl Editor<'_> {
         own.chain(types.iter().copied()).find_map(|ty| self.fit(ty, items).map(|fit| (ty, fit)))
     }
 
-    /// Writes items into a node that has room for them. Values are taken from where they are, and stay there too; what else the node
-    /// had is gone.
+    /// Writes items into a node that has room for them. Values are taken from their positions, and stay there too; all other data of
+    /// the node are gone.
     pub fn write(&mut self, base: u32, ty: usize, items: &[Item], fit: &Fit) {
         let schema = self.schema;
         let node = &schema.nodes()[ty];
@@ -306,7 +306,7 @@ impl Editor<'_> {
         }
     }
 
-    /// Clears what lies at positions of a node that have no element, if that is needed.
+    /// Clears the values at positions of a node that have no element, if that is needed.
     pub fn vacate_unused(&mut self, base: u32, ty: usize) {
         if !self.payload.is_cleared() {
             return;

@@ -104,7 +104,7 @@ impl Editor<'_> {
     fn in_order(&self, base: u32, ty: usize, to: Target) -> Option<Vec<Found>> {
         let types = self.schema.types(to);
         let mut nodes = Vec::new();
-        // Nodes, and whether what is before them has been met.
+        // Nodes, each with a flag that is true if everything before it has been met.
         let mut waiting = vec![((base, ty), false)];
         while let Some(((base, ty), is_met)) = waiting.pop() {
             let shape = self.shape(ty);

@@ -303,8 +303,8 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Puts the next element below in the place of one of the last node's, and leads the path to there: its word, and what was
-    /// moved.
+    /// Puts the next element below in the place of one of the last node's, and leads the path to there: its word, and the
+    /// elements that were moved.
     fn pull(&mut self, at: u32) -> Option<(u32, Before)> {
         let visit = *self.path.last()?;
         let mut cells = Vec::new();

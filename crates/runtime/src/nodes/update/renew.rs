@@ -29,7 +29,7 @@ use crate::nodes::walk::{Run, Visitor, runs};
 const MOST: usize = 256;
 /// The same holds for those with more elements for each change.
 const PART: usize = 4;
-/// And those of so few nodes, unless there are as many changes as elements: an element goes into a block faster.
+/// The same holds for those of so few nodes, unless there are as many changes as elements: an element goes into a block faster.
 const FEW_NODES: usize = 3;
 
 /// The data to make subtensors anew with.
@@ -98,7 +98,7 @@ impl Visitor for Read {
 }
 
 impl Read {
-    /// Reads what is under a parent position; false if it is more than `most` elements.
+    /// Reads the elements under a parent position; false if they are more than `most`.
     fn all(&mut self, view: View, parent: u32, most: usize) -> bool {
         self.elements.clear();
         self.nodes.clear();
@@ -236,7 +236,7 @@ impl Editor<'_> {
     }
 }
 
-/// Merges what is stored with changes.
+/// Merges the stored elements with changes.
 fn merge(stored: &[(u32, u32)], changes: &Changes<'_>, run: std::ops::Range<usize>, merged: &mut Vec<Merged>) {
     merged.clear();
     let mut stored = stored.iter().copied().peekable();
