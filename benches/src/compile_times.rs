@@ -46,7 +46,7 @@ pub fn measure(filters: &[String], rounds: usize) -> Result<()> {
     let wanted = |instance: &Instance| is_wanted(filters, &instance.id);
     let instances: Vec<Instance> = programs()?.into_iter().filter(wanted).collect();
     ensure!(!instances.is_empty(), "no program is called like that");
-    // The first compilation of a process initializes what the others share.
+    // The first compilation of a process initializes data that the others share.
     compile(&instances[0])?;
     let mut all = Vec::new();
     for instance in instances.iter().progress() {

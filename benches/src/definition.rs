@@ -197,7 +197,7 @@ fn one() -> u64 {
 pub enum Origin {
     /// The file at hand.
     File,
-    /// The file at hand, its entries moved along the last dimension (what leaves at the end comes in at the start).
+    /// The file at hand, its entries moved along the last dimension (those that leave at the end come in at the start).
     Shifted,
     /// The graph of the file at hand: a 1 below the diagonal for each pair of rows that an entry connects.
     Lower,

@@ -56,7 +56,7 @@ pub fn measure(rounds: usize, quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// A kernel and what it reads.
+/// A kernel and its operands.
 struct Prepared {
     kernel: Kernel,
     operands: Vec<(&'static str, DynTensor)>,

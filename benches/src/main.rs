@@ -301,7 +301,7 @@ fn run_again(threads: usize) -> Result<()> {
     std::process::exit(status.code().unwrap_or(1))
 }
 
-/// The summary and the charts of what was measured before, and the processor's page, if there is a folder for it.
+/// The summary and the charts of earlier measurements, and the processor's page, if there is a folder for it.
 fn draw_again(folder: &Path, pages: Option<&Path>) -> Result<()> {
     let mut machine = Machine::default();
     let (mut lines, mut problems) = (Vec::new(), Vec::new());

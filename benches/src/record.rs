@@ -38,7 +38,7 @@ pub struct Line {
     pub kernel: String,
     /// The input.
     pub input: String,
-    /// The series to which the input belongs, of what grows in it.
+    /// The series to which the input belongs, named by the thing that grows in it.
     pub series: Option<String>,
     /// The amount of the thing that grows.
     #[serde(default)]
@@ -114,7 +114,7 @@ pub const FLOOR: &str = "floor";
 
 /// A kernel on an input with some number of threads, in one class, measured by all engines that take part.
 pub struct Duel<'a> {
-    /// The kernel and the class: what is compared.
+    /// The kernel and the class that are compared.
     pub contest: String,
     /// The kernel.
     pub kernel: &'a str,

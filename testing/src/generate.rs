@@ -159,7 +159,7 @@ const JUMPING_PAIRS: [BinaryFn; 11] = [
 ];
 
 const FLOATS: [DType; 6] = [DType::F16, DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128];
-/// Types that are drawn more often than the rest, because conversions to them lose what others keep.
+/// Types that are drawn more often than the rest, because conversions to them lose values that others keep.
 const SHORT: [DType; 5] = [DType::F16, DType::BF16, DType::Pattern, DType::Bool, DType::I8];
 
 /// Variables of this size and above are in no tensor whose memory grows with its sizes.

@@ -51,7 +51,7 @@ impl Instance {
             declarations.dtypes.entry(name.clone()).or_insert(entries.dtype);
         }
         let mut program = check(&source, &declarations)?;
-        // A result that has values before begins with them, not with what its first reduction begins with.
+        // A result that has values before begins with them, not with the identity of its first reduction.
         for (_, tensor) in program.tensors.iter() {
             let is_open = tensor.role == Role::Result && tensor.fill.is_none() && given.contains_key(&tensor.name);
             if is_open && !declarations.fills.contains_key(&tensor.name) {

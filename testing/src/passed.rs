@@ -3,11 +3,11 @@
 //! A comparison has a key: the hash of the program with its data and expected results, of the kernels' imperative IR, of the plans
 //! around them, and of how the back ends were asked to work ([`crate::runner`]). Everything behind the IR is in the *fingerprint* of a
 //! file of keys: the sources of the back ends, of the runtime, of the oracle and of the tests, the toolchain, the C compiler,
-//! LLVM, and the processor. The crate `compiler` is not in it, because the keys hold what it makes: a change of the lowering runs
-//! those programs again whose kernels it changes.
+//! LLVM, and the processor. The crate `compiler` is not in it, because the keys hold its output: a change of the lowering runs those
+//! programs again whose kernels it changes.
 //!
-//! Only what passed is kept. A file of other sources, of another version, or one that is damaged, is as good as none. With
-//! `LACUNAR_ALL`, or `LACUNAR_PASSED=off`, nothing is known.
+//! Only comparisons that passed are kept. A file of other sources, of another version, or one that is damaged, is as good
+//! as none. With `LACUNAR_ALL`, or `LACUNAR_PASSED=off`, nothing is known.
 //!
 //! ```text
 //! version  fingerprint  number of keys  keys, the newest first ...  hash of all words before
@@ -29,7 +29,7 @@ const VERSION: u64 = 0x6c61_6370_6173_0001;
 /// The most keys of a file.
 const MOST: usize = 1 << 19;
 
-/// The folders of the repository whose files say what becomes of a kernel.
+/// The folders of the repository whose files determine the results of a kernel.
 const BEHIND_THE_IR: [&str; 11] = [
     "crates/base",
     "crates/formats",

@@ -1,7 +1,7 @@
 //! Runs instances on every engine and compares the results with the oracle and with each other.
 //!
 //! An [`Engine`] is one way to run a program: the interpreter, C, LLVM, with one thread or several. For every instance,
-//! each engine's values and stored coordinates must be what the oracle says ([`crate::compare`]), values known from
+//! each engine's values and stored coordinates must be those of the oracle ([`crate::compare`]), values known from
 //! elsewhere must hold, and all engines must store the same coordinates. A panic of an engine is a failure like others.
 //!
 //! Engines compile first, as far as the imperative IR ([`Job`]). Instances that passed before with the same IR

@@ -79,14 +79,14 @@ pub struct Form {
 /// An element of order 0 or 1 in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Through {
-    /// Of a tensor, by its place among the tensors, or a number. The element alone is the index, if it is `alone`.
+    /// A value of a tensor, by its place among the tensors, or a number. The element alone is the index, if it is `alone`.
     Tensor {
         /// The place.
         place: usize,
         /// Nothing is added, and the factor is 1.
         alone: bool,
     },
-    /// Of a list of so many numbers from 0, in descending order, as many as the variable has values.
+    /// A value of a list of so many numbers from 0, in descending order, as many as the variable has values.
     List(u64),
 }
 

@@ -364,7 +364,7 @@ fn crashed(child: &mut Child, log: &Path) -> Fault {
     let why = log.lines().find(telling).or(log.lines().last()).unwrap_or_default();
     let from = log.lines().position(|line| telling(&line)).unwrap_or(log.lines().count().saturating_sub(12));
     let tail: Vec<&str> = log.lines().skip(from).take(25).collect();
-    // `heap-buffer-overflow on address 0x..`, `data race (pid=..)`: the words before what differs from run to run.
+    // `heap-buffer-overflow on address 0x..`, `data race (pid=..)`: the words before the part that differs from run to run.
     let kind = match why.split_once("Sanitizer:") {
         Some((_, kind)) => kind.split(" on ").next().and_then(|kind| kind.split(" (").next()).unwrap_or(kind),
         None => why,

@@ -1,8 +1,8 @@
 //! The state that the trials of a test program share, and the trials of the corpus and of random programs.
 //!
-//! A [`Suite`] has engines, remembers what passed before, and counts schedules. C is compiled by the file: engines that are
-//! [`Batched`] take their sample of all instances in trials of their own, `c/3 of 16`, in which many programs are one
-//! library.
+//! A [`Suite`] has engines, remembers comparisons that passed before, and counts schedules. C is compiled by the file:
+//! engines that are [`Batched`] take their sample of all instances in trials of their own, `c/3 of 16`, in which many
+//! programs are one library.
 //!
 //! ```text
 //! spmv/csr            every instance of a case on the interpreter and on LLVM

@@ -242,7 +242,7 @@ fn compare(before: &Record, after: &Record) -> (String, bool) {
     (text, ways.is_empty() && only.is_empty())
 }
 
-/// A line without what is particular to a program: differences that are alike in all but names and numbers are one way of differing.
+/// A line without the names and numbers of a program: differences that are alike in all else are one way of differing.
 fn without_names(line: &str) -> String {
     let mut short = String::new();
     for c in line.chars() {

@@ -264,7 +264,7 @@ fn concrete(instance: &Instance, suite: &Suite) -> Result<(), String> {
     Ok(())
 }
 
-/// Loops with other names, signs and lines are refused with a place, or they mean what the oracle reads in them.
+/// Loops with other names, signs and lines are refused with a place, or they have the meaning that the oracle reads in them.
 fn mutated(instance: &Instance, suite: &Suite) -> Result<(), String> {
     let first = kernels(instance, &instance.source, &accepted(instance))?;
     let mut rng = Rng::with_seed(data::seed(&["mutated", &instance.id, &today().to_string()]));
@@ -383,7 +383,7 @@ fn stores_all(instance: &Instance) -> bool {
     })
 }
 
-/// True for mistakes in what is declared, which may have no place in the text, and for a text without a statement.
+/// True for mistakes in declarations, which may have no place in the text, and for a text without a statement.
 fn is_of_declarations(found: &Diagnostic) -> bool {
     found.code == "E0106"
         || found.code.starts_with("E03")

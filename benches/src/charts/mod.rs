@@ -1,4 +1,4 @@
-//! Charts of what was measured, each as SVG and as PNG:
+//! Charts of the measurements, each as SVG and as PNG:
 //!
 //! | file | shows |
 //! |---|---|

@@ -72,7 +72,7 @@ pub struct Ratios {
 }
 
 impl Ratios {
-    /// Of pairs of a duel and a measurement that is compared with ours. `None` of nothing.
+    /// The ratio of pairs of a duel and a measurement that is compared with ours. `None` of nothing.
     fn of<'d>(pairs: impl Iterator<Item = (&'d Duel<'d>, &'d Line)>) -> Option<Ratios> {
         let mut ratios: Vec<(f64, &str)> = Vec::new();
         let mut engines: BTreeMap<&str, usize> = BTreeMap::new();
@@ -89,7 +89,7 @@ impl Ratios {
     }
 }
 
-/// The means of what was measured.
+/// The means of the measurements.
 fn means(machine: &Machine, duels: &[&Duel<'_>]) -> Means {
     let mut groups: BTreeMap<(&str, usize), Vec<&Duel<'_>>> = BTreeMap::new();
     for &duel in duels {

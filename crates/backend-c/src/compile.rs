@@ -164,7 +164,7 @@ fn compiler(options: &CcOptions) -> Vec<OsString> {
     cc.split_whitespace().map(OsString::from).collect()
 }
 
-/// The flags that make C mean what the IR means, and make it fast.
+/// The flags that give C the meaning of the IR, and make it fast.
 fn flags(strict: bool, options: &CcOptions) -> Vec<String> {
     let mut flags: Vec<String> = ["-std=c99", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fcx-limited-range"]
         .map(String::from)

@@ -1,5 +1,4 @@
-//! The facts that the printer needs about a function before it prints: types, what is used, and which integers are
-//! values.
+//! The facts that the printer needs about a function before it prints: types, uses, and the integers that are values.
 //!
 //! Everything is found in time linear in the function, without recursion over expressions (which may be deep).
 //!
@@ -222,7 +221,7 @@ impl Facts {
                 self.used[array.index()] = true;
                 self.grown[array.index()] = true;
             }
-            // It reads what the caller says, and no element.
+            // It reads the caller's structure, and no element.
             Stmt::Call { callee: Callee::Length, .. } => {}
             Stmt::Call { args, result, .. } if !is_pure(stmt) || result.is_some_and(|var| self.is_live(var)) => {
                 for arg in args {

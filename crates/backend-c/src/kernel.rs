@@ -486,12 +486,12 @@ impl KernelPrinter<'_> {
         }
     }
 
-    /// The length that the caller gives an array, from the structure: what is wrong with it is its status, negative.
+    /// The length that the caller gives an array, from the structure: a mistake in it is its status, negative.
     fn length(&mut self, array: ArrayId, result: Option<VarId>) {
         let length = self.helpers.name(Helper::Length);
         let (name, capacity) = (self.array_name(array), self.capacity_name(array));
         let Array { role, elem, .. } = self.function.arrays[array];
-        // Nothing is said of what the kernel makes.
+        // The caller gives no type code for arrays that the kernel makes.
         let code = if role == ArrayRole::Grown { 0 } else { type_code(elem) };
         let given = match result {
             Some(var) => self.var_name(var),

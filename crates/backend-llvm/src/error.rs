@@ -1,4 +1,4 @@
-//! Errors of compiling a kernel with LLVM. None of them depends on the data that a kernel runs on.
+//! Errors of compiling a kernel with LLVM. No error depends on the data that a kernel runs on.
 
 use inkwell::builder::BuilderError;
 

@@ -24,7 +24,7 @@ pub struct CompileOptions {
 }
 
 impl CompileOptions {
-    /// Code for a machine: of the instructions that it has, chosen by what they cost it.
+    /// Code for a machine, of the instructions that it has, chosen by their costs.
     ///
     /// ```
     /// use lacunar_backend_llvm::{CompileOptions, Cpu};

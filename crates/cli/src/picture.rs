@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::plot::{Derived, PlotOptions, SCALE, Slices, Stored, spy};
 
-/// Draws a file. Of an array, the places that are not zero are drawn.
+/// Draws a file. For an array, the places that are not zero are drawn.
 ///
 /// # Errors
 /// The file can't be read, the picture can't be drawn or written.

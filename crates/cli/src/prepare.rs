@@ -67,7 +67,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         declarations.inputs = Some(request.givens.keys().cloned().collect());
     }
     leave_open(&request, values, &ast, &mut declarations);
-    // Of rules, nothing can be checked before all sizes are known.
+    // Rules cannot be checked before all sizes are known.
     let indices = match program.language {
         Language::Statements => {
             check_early(program, &declarations)?;

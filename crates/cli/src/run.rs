@@ -18,7 +18,7 @@ use crate::{check, emit, flops, output, report};
 /// Runs a program.
 ///
 /// # Errors
-/// Mistakes in what was written, files that can't be read or written, memory that is refused, a difference found by
+/// Mistakes in the user's text, files that can't be read or written, memory that is refused, a difference found by
 /// `--check`.
 pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     let Prepared { request, inputs, mut options, times: load } = prepare(program, args, Values::All)?;

@@ -51,7 +51,7 @@ struct JsonCandidate<'a> {
 /// Tunes a program.
 ///
 /// # Errors
-/// Mistakes in what was written, files that can't be read, memory that is refused; the winner can't be stored.
+/// Mistakes in the user's text, files that can't be read, memory that is refused; the winner can't be stored.
 pub fn tune(program: &Program, args: &TuneArgs) -> Result<(), Failure> {
     if let Some(file) = args.program.outputs.first() {
         let diagnostic = Diagnostic::error("E1013", "`tune` measures, and writes no results")

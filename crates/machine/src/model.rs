@@ -1,4 +1,4 @@
-//! The model: costs of instructions in cycles, of memory, and of threads; and what kernels do about them.
+//! The model: costs of instructions in cycles, of memory, and of threads; and the limits that kernels derive from them.
 //!
 //! Costs of instructions are reciprocal throughputs, measured where the operands are in the nearest cache: the cycles that one more of
 //! them takes among many that do not wait for each other. A question to the model is a method, which says how the answer follows from
@@ -6,13 +6,13 @@
 //!
 //! Costs of named processors are those of A. Fog, *Instruction tables*, and of A. Abel and J. Reineke, *uops.info* (ASPLOS 2019);
 //! those of `zen5` are what the probes measured on one.
-//! The generic machines are what kernels that are shipped are made for: a choice that loses little anywhere. Their vectors are filled
-//! by loads and inserts, because a gather costs up to three times as much on the processors that are bad at it, and saves a third on
-//! those that are good.
+//! Shipped kernels are made for the generic machines: a choice that loses little anywhere. Their vectors are filled by loads and
+//! inserts, because a gather costs up to three times as much on the processors that are bad at it, and saves a third on those that
+//! are good.
 
 use serde::{Deserialize, Serialize};
 
-/// A processor with its caches, and what threads cost.
+/// A processor with its caches, and the costs of threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
@@ -35,7 +35,7 @@ pub struct Machine {
 /// The instructions that code may consist of: the levels of the x86-64 psABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum InstructionSet {
-    /// SSE2, or what every processor of another architecture has.
+    /// SSE2, or the instructions of every processor of another architecture.
     #[serde(rename = "baseline")]
     Baseline,
     /// SSE4.2.
@@ -144,7 +144,8 @@ impl Default for Tuning {
     }
 }
 
-/// Limits that kernels compare sizes with while they run: what caches keep, and from where on bits are read faster than lists are sorted.
+/// Limits that kernels compare sizes with while they run: the capacities of caches, and the number from which on bits are read faster than
+/// lists are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reach {
     /// The bytes from which on a result is stored past the caches, and an operand whose rows are met in no order prefetched.
@@ -223,7 +224,7 @@ impl Machine {
         })
     }
 
-    /// The machine that has what every processor of its architecture has.
+    /// The machine with the instructions of every processor of its architecture.
     ///
     /// ```
     /// use lacunar_machine::Machine;
@@ -346,8 +347,8 @@ impl Machine {
         Reach { kept: level_2.saturating_mul(8).min(shared), lines_ahead: 1 << lines.ilog2(), listed: LISTED }
     }
 
-    /// The number of cache lines of 64 bytes that are near: what the second level holds, in powers of two, and half of it at that,
-    /// for other data use it as well.
+    /// The number of cache lines of 64 bytes that are near: the capacity of the second level, in powers of two, and half of it at
+    /// that, for other data use it as well.
     pub fn near_lines(&self) -> f64 {
         let lines = (self.caches.level_2 / 64 / 2).max(1);
         (1u64 << lines.ilog2()) as f64

@@ -10,7 +10,7 @@
 //! for 4 indices { sum += [x[a], x[b], x[c], x[d]] }        insert
 //! ```
 //!
-//! Processors of other architectures than x86-64 are taken for the generic machine, but for what threads cost.
+//! Processors of other architectures than x86-64 are taken for the generic machine, but for the costs of threads.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -62,7 +62,7 @@ fn least<T>(mut run: impl FnMut() -> T) -> f64 {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    //! The loops of x86-64, and what the processor says of its caches.
+    //! The loops of x86-64, and the processor's description of its caches.
     #![allow(unsafe_code)]
 
     use std::arch::asm;
@@ -309,7 +309,7 @@ mod x86 {
             };
             round(data.len() as f64 / least(read))
         };
-        // Beyond the second level is what the loops of large tensors read: the cache that cores share, or memory.
+        // Beyond the second level, the loops of large tensors read the cache that cores share, or memory.
         let from_level_2 = bandwidth((level_2 / 2).clamp(64 << 10, 1 << 20));
         let from_beyond = bandwidth((2 * level_2).clamp(1 << 20, 4 << 20));
         Caches { level_1, level_2, level_3, from_level_2, from_beyond }

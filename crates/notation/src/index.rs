@@ -222,7 +222,7 @@ pub enum ExprKind {
     Apply(Operator, Vec<Expr>),
     /// Conversion to the expression's type.
     Cast(Box<Expr>),
-    /// A reduction over variables, e.g. `sum(k, ...)` or `min(k, ...)`. Not in concrete notation.
+    /// A reduction over variables, e.g. `sum(k, ...)` or `min(k, ...)`. Concrete notation has none.
     Reduce(Monoid, Vec<VarId>, Box<Expr>),
 }
 

@@ -19,9 +19,9 @@ use crate::operator::Operator;
 /// A function that an expression can call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
-    /// Of one argument.
+    /// A function of one argument.
     Unary(UnaryFn),
-    /// Of two arguments; `min` and `max` also of more, from the left.
+    /// A function of two arguments; `min` and `max` also of more, from the left.
     Binary(BinaryFn),
     /// `select(c, a, b)`: the second argument where the first holds, else the third.
     Select,
@@ -126,9 +126,9 @@ pub enum BinaryFn {
     /// `at(e, k)`: the index `k`, with the value `e` beside it that it is the index of: the operand of `argmin`. Made by the front end,
     /// never by a user.
     At,
-    /// Of two indices the one whose value is less; the smaller index if the values are equal. The operation of a reduction.
+    /// The index of two whose value is less; the smaller index if the values are equal. The operation of a reduction.
     ArgMin,
-    /// Of two indices the one whose value is greater; the smaller index if the values are equal. The operation of a reduction.
+    /// The index of two whose value is greater; the smaller index if the values are equal. The operation of a reduction.
     ArgMax,
     /// Equal, as `bool`.
     Eq,

@@ -297,7 +297,7 @@ impl Program {
                 Action::For { counter, from, to, .. } => {
                     let counter = &self.tensors[*counter];
                     demand(counter.order() == 0 && counter.dtype == DType::I64, "a counter is no `i64`");
-                    // Of `u64` where the text says so: whether the number is one that the counter reaches shows in the run.
+                    // They are of `u64` where the text says so: the run shows if the number is one that the counter reaches.
                     let is_whole = |end: &&Condition| matches!(end.expr.dtype, DType::I64 | DType::U64);
                     demand([from, to].iter().all(is_whole), "a range is of neither `i64` nor `u64`");
                 }

@@ -64,7 +64,7 @@ pub struct Recovered {
 pub struct View {
     /// The format of the program's tensor: one with a map, whose stored dimensions are those here; or a dense one.
     pub format: Format,
-    /// Of a dense one: the step of each level.
+    /// The step of each level, for a dense one.
     pub steps: Vec<ViewStep>,
 }
 

@@ -153,7 +153,7 @@ struct Places {
     stranger: Option<u64>,
 }
 
-/// Of a variable of at least so many values, only the coordinates that occur in entries are looked at, and one that does not: it
+/// In a variable of at least so many values, only the coordinates that occur in entries are looked at, and one that does not: it
 /// stands for all others, and nothing may be there.
 const MANY: u64 = 1 << 20;
 

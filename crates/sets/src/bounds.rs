@@ -1,8 +1,8 @@
 //! Loops that visit the points of a piece in lexicographic order.
 //!
-//! The loop over a dimension asks what the piece says of it and of the dimensions before it, which is the projection of all behind it.
-//! Conditions that earlier loops have made sure of are left out. An inequality becomes a bound; an equality a lower and an upper one, which
-//! leave one value or none; one with a division `i = e mod m` becomes a stride; what is left is a guard, tested for each value.
+//! The bounds of the loop over a dimension are those of the piece's projection onto it and the dimensions before it. Conditions that
+//! earlier loops have made sure of are left out. An inequality becomes a bound; an equality a lower and an upper one, which leave one value
+//! or none; one with a division `i = e mod m` becomes a stride; all others are guards, tested for each value.
 //!
 //! ```text
 //! { [i, j] : 0 <= i <= j < n }                      i from 0 to n - 1     j from i to n - 1
@@ -61,8 +61,8 @@ pub struct Nest {
 }
 
 impl Piece {
-    /// Loops that visit its points in order. `context` is what is known of the parameters: a piece without dimensions. `None` if a
-    /// projection can't be told.
+    /// Loops that visit its points in order. `context` has the known conditions of the parameters: a piece without dimensions.
+    /// `None` if a projection can't be told.
     ///
     /// ```
     /// use lacunar_sets::{Affine, Piece, Set};
@@ -173,7 +173,7 @@ impl Level {
         Some(())
     }
 
-    /// Takes what guards say of the dimension, were nothing rounded: weaker bounds where there are no others.
+    /// Takes the bounds that guards would give the dimension without rounding: weaker ones, where there are no others.
     fn bounds_of_guards(&mut self, piece: &Piece, column: usize, depends: &[bool]) {
         for guard in self.guards.clone() {
             let sides = match guard.relation {

@@ -41,7 +41,7 @@ impl Set {
                 None => first += 1,
             }
         }
-        // A join has the points of two pieces and no others, so that it meets what those met.
+        // A join has the points of two pieces and no others, so that it meets the same pieces as those.
         self.with_pieces(pieces)
     }
 }

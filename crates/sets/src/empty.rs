@@ -12,7 +12,7 @@
 //! 3 x >= 4, 3 x <= 5           no: real shadow 4 <= 5, dark shadow empty, planes 3 x = 4 and 3 x = 5 empty
 //! ```
 //!
-//! The work is bounded; what is too long, or has too large numbers, is [`Answer::Unknown`].
+//! The work is bounded; a question that takes too long, or has too large numbers, is [`Answer::Unknown`].
 
 use crate::affine::Affine;
 use crate::answer::Answer;

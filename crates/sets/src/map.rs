@@ -30,7 +30,7 @@ pub struct MapPiece {
     pub coefficient: Coefficient,
 }
 
-/// A target, and what the value there is multiplied by.
+/// A target, and the factor of the value there.
 pub type Target = (Vec<i64>, Coefficient);
 
 /// A partial function from points to points.
@@ -93,7 +93,7 @@ impl Map {
         }
         let mut left = vec![piece.clone()];
         for other in &earlier {
-            // A difference keeps the columns of what it takes from, but for divisions that are left out: so these are taken in again.
+            // A difference keeps the columns of its first operand, but for divisions that are left out: so these are taken in again.
             let mut next = Vec::new();
             for part in left {
                 for domain in without(vec![part.domain.clone()], std::slice::from_ref(other))? {

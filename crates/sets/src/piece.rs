@@ -1,4 +1,4 @@
-//! Pieces: what affine constraints leave of all integer points.
+//! Pieces: the integer points that satisfy affine constraints.
 //!
 //! The columns of a piece are numbered: first its parameters, then its dimensions, then its divisions ([`Div`]). The numerator of a
 //! division uses columns before it alone, so that its value follows from a point, and a constraint may use it like any other column.
@@ -169,7 +169,7 @@ impl Piece {
         whole.plus(&Affine::variable(self.outer() + place))
     }
 
-    /// A form that is what is left of another when multiples of a number are taken off: from 0 up to that number.
+    /// A form that is the remainder of another by a number: from 0 up to that number.
     pub fn modulo(&mut self, form: &Affine, by: i64) -> Option<Affine> {
         let quotient = self.floor(form, by)?;
         form.combined(1, &quotient, by.checked_neg()?)
@@ -256,7 +256,7 @@ impl Piece {
         rows::tidy(&mut piece.equalities, &mut piece.inequalities).then_some(piece)
     }
 
-    /// Writes constraints on a division by itself as constraints on what is divided: `floor(e/3) >= k` is `e >= 3 k`, and
+    /// Writes constraints on a division by itself as constraints on its numerator: `floor(e/3) >= k` is `e >= 3 k`, and
     /// `floor(e/3) <= k` is `e <= 3 k + 2`. Constraints that would not fit stay.
     fn unround(&mut self) {
         for place in (0..self.divs.len()).rev() {

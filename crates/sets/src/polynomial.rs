@@ -1,6 +1,6 @@
 //! Polynomials with rational coefficients, over numbered variables.
 //!
-//! Numbers are of 128 bits; what does not fit is `None`.
+//! Numbers are of 128 bits; a result that does not fit is `None`.
 //!
 //! ```
 //! use lacunar_sets::{Affine, Polynomial};

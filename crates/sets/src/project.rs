@@ -59,7 +59,7 @@ impl Row {
         self.unknown.terms().all(|(other, _)| other == unknown)
     }
 
-    /// The inequality divided by what divides it.
+    /// The inequality divided by the common divisor of its factors.
     fn divided(self) -> Row {
         let content = gcd(self.known.content(), self.unknown.content());
         Row { known: self.known.divided(content), unknown: self.unknown.divided(content) }
@@ -190,7 +190,7 @@ impl Elimination {
             self.equalities.remove(place);
             return self.replace(unknown, &Row { known: quotient, unknown: Affine::default() });
         }
-        // The unknown is what it was, less quotients of the others' factors by its own: these become smaller.
+        // The new unknown is the old one, less quotients of the others' factors by its own: these become smaller.
         let quotients: Vec<i64> = row.unknown.factors().iter().map(|&other| other.div_euclid(factor)).collect();
         let others = Affine::new(quotients, 0).without(unknown).negated()?;
         let value = Row { known: Affine::default(), unknown: others.plus(&Affine::variable(unknown))? };
@@ -247,7 +247,7 @@ impl Elimination {
         Some(self)
     }
 
-    /// The values of an unknown close to a lower bound: what the dark shadow may miss.
+    /// The values of an unknown close to a lower bound, which the dark shadow may miss.
     fn planes(&self, unknown: usize, lower: &[&Row], upper: &[&Row]) -> Option<Vec<Elimination>> {
         let a = upper.iter().map(|row| i128::from(row.unknown.factor(unknown)).abs()).max()?;
         let mut found = Vec::new();
@@ -291,8 +291,8 @@ fn in_the_dark(unknown: usize, low: &Row, high: &Row) -> Option<Row> {
     Some(Row { known: row.known.shifted(room.checked_neg()?)?, unknown: row.unknown })
 }
 
-/// True if every lower bound against every upper one is what is left of an unknown: one of the two has the factor 1, or neither has
-/// another unknown, so that quotients can be compared.
+/// True if comparing every lower bound with every upper one is an exact elimination of an unknown: one of the two has the factor 1,
+/// or neither has another unknown, so that quotients can be compared.
 fn is_exact(unknown: usize, lower: &[&Row], upper: &[&Row]) -> bool {
     let is_unit = |row: &Row| row.unknown.factor(unknown).unsigned_abs() == 1;
     let pair =

@@ -1,4 +1,4 @@
-//! COMET's test suite: whole programs in its language, with the files they read and what they print.
+//! COMET's test suite: whole programs in its language, with the files they read and their output.
 //!
 //! ```text
 //! IndexLabel [i] = [4];                         A(i,j), B(j,k) in the formats that are declared,

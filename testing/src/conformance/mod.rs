@@ -52,7 +52,7 @@ pub fn file(name: &str) -> Option<PathBuf> {
 pub struct Summary {
     /// Cases that are run.
     pub run: usize,
-    /// Of these, cases with a schedule that is applied.
+    /// The cases among these with a schedule that is applied.
     pub scheduled: usize,
     /// Cases that are run without their schedule, under the reason.
     pub unscheduled: BTreeMap<String, Vec<String>>,

@@ -1,4 +1,4 @@
-//! Schemas of nodes: texts that are refused, or read back from what is printed; and trees of them that are checked, or refused.
+//! Schemas of nodes: texts that are refused, or read back from their printed form; and trees of them that are checked, or refused.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

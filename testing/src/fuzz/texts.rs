@@ -67,7 +67,7 @@ pub(super) const EXPRESSIONS: Target = Target {
     },
 };
 
-/// The declarations of a program's inputs, which lines of its text may hold: what is printed of actions leaves them out.
+/// The declarations of a program's inputs, which lines of its text may hold: printed actions leave them out.
 fn declared(program: &Program) -> Declarations {
     let tensors = program.tensors.iter().map(|(_, tensor)| tensor);
     let inputs = tensors.filter(|tensor| tensor.role == Role::Input && tensor.indicator.is_none());

@@ -1,7 +1,7 @@
 //! Converting a tensor from one named format to another, for many pairs.
 //!
-//! A tensor is packed into every format; what is stored must be the entries it was packed from. Then each is converted to
-//! others; the result must be what packing gives, or at least hold the same entries. Zeros are no matter: those that
+//! A tensor is packed into every format; the stored entries must be those it was packed from. Then each is converted to
+//! others; the result must be the same as by packing, or at least hold the same entries. Zeros are no matter: those that
 //! fill up blocks cannot be told from others.
 //!
 //! A conversion that would take more memory than a test should is counted as refused; [`places`] tells before it is

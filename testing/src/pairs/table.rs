@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 /// The outcome of one pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The result is what it should be.
+    /// The result is as expected.
     Right,
     /// It was not done, for a reason.
     Refused(String),

@@ -1,11 +1,11 @@
-//! Kernels as C that a sanitizer watches: each access of memory, each shift and conversion, or what threads do to each other.
+//! Kernels as C that a sanitizer watches: each access of memory, each shift and conversion, or the races of threads.
 //!
 //! A process that runs kernels so has an environment of its own: a C compiler with the sanitizer's flags, and the sanitizer's library
 //! loaded before all others, because the process itself is compiled without. Memory that is not released is no fault: it is kept
-//! for later kernels. OpenMP's library is not compiled with the thread sanitizer either; what it orders is said by a library
-//! between (`openmp.c`).
+//! for later kernels. OpenMP's library is not compiled with the thread sanitizer either; a library between (`openmp.c`) reports the
+//! order that it makes.
 //!
-//! [`corpus`] runs the corpus in such processes, one for each sanitizer, and finds the reports in what they say:
+//! [`corpus`] runs the corpus in such processes, one for each sanitizer, and finds the reports in their output:
 //!
 //! ```text
 //! corpus --sanitize thread nodes/sum

@@ -51,7 +51,7 @@ enum Text {
 struct BackEnd {
     name: &'static str,
     backend: Backend,
-    /// The text that is printed of kernels and read back, so that what is read takes their place.
+    /// The text that is printed of kernels and read back, so that the read ones take their place.
     text: Text,
     /// One in so many instances is taken, chosen by its id; of sweeps, one in so many.
     one_in: (u64, u64),
@@ -59,10 +59,10 @@ struct BackEnd {
     optimization: Option<Optimization>,
 }
 
-/// The engines of a test program, which knows what passed before by its name: the interpreter on a twelfth of the sweeps and on half of
-/// all else, LLVM on a twenty-fourth of the sweeps and on an eighth of all else, and C, in batches, on a smaller sample.
-/// `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`, `most`)
-/// says how much the back ends work on code.
+/// The engines of a test program, which knows the comparisons that passed before by its name: the interpreter on a twelfth of the
+/// sweeps and on half of all else, LLVM on a twenty-fourth of the sweeps and on an eighth of all else, and C, in batches, on a smaller
+/// sample. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`,
+/// `most`) says how much the back ends work on code.
 pub fn suite(name: &str) -> Arc<Suite> {
     let c = Batched {
         name: "c",
@@ -121,7 +121,7 @@ fn runs_here(name: &str) -> bool {
     Machine::named(name).is_some_and(|machine| machine.instructions.runs_here())
 }
 
-/// For every other instance, caches that keep nothing, and no short lists: small inputs then come to what large ones do.
+/// For every other instance, caches that keep nothing, and no short lists: small inputs then take the same path as large ones.
 fn no_caches(instance: &Instance) -> Option<Reach> {
     data::seed(&[&instance.id]).is_multiple_of(2).then_some(Reach { kept: 0, lines_ahead: 128, listed: 0 })
 }
@@ -324,14 +324,15 @@ impl BackEnd {
     }
 }
 
-/// True for loops whose text is not read: it does not say what loops through stored dimensions recover, and no number in it is complex.
+/// True for loops whose text is not read: it does not tell the variables that loops through stored dimensions recover, and no number in it
+/// is complex.
 pub fn has_no_text(kernel: &Loops) -> bool {
     let is_apart = |tensor: &Tensor| tensor.view.is_some() || (tensor.dtype.is_complex() && !tensor.fill().is_zero());
     !kernel.stored.recovered.is_empty() || kernel.tensors.iter().any(|(_, tensor)| is_apart(tensor))
 }
 
 /// True if a printed kernel has loops that are not read: positions under a workspace, the unique elements of a tensor, or positions of
-/// what planning has made of a tensor.
+/// a tensor that planning has made of another.
 pub fn is_unreadable(error: &Error) -> bool {
     matches!(error, Error::Program { diagnostics, .. }
         if diagnostics.iter().all(|found| ["E1206", "E1207", "E1415"].contains(&found.code)))

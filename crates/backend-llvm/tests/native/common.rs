@@ -1,5 +1,5 @@
 //! Runs compiled kernels on the memory that the reference interpreter takes, with a runtime table of its own that counts
-//! what is allocated, fills what is not zeroed with a pattern, and can be told to run out of memory.
+//! allocations, fills memory that is not zeroed with a pattern, and can be told to run out of memory.
 //!
 //! The table's state belongs to one run at a time: runs wait for each other. A run's own threads share it.
 // Not every test file uses everything.
@@ -229,7 +229,7 @@ pub enum Runtime {
     Checking,
     /// The product's.
     Real,
-    /// None is passed: a shipped kernel has its own.
+    /// No runtime is passed: a shipped kernel has its own.
     Own,
 }
 

@@ -57,7 +57,7 @@ impl Generator {
         self.known.push(Known { expr: held, ty, mutable: Some(found), worth: Worth::Sum });
     }
 
-    /// A loop that moves a variable on, and one over what it leaves.
+    /// A loop that moves a variable on, and one over the values that it leaves.
     fn search_by_cursor(&mut self, search: Search) {
         let (zero, one, bound, last) = (self.b.int(0), self.b.int(1), self.bound(), self.bound());
         let cursor = self.b.declare("cursor", zero);

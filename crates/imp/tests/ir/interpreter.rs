@@ -191,7 +191,7 @@ fn parallel_loops() {
     assert_eq!(output("for i in 3 .. -3 parallel { y[0] = 1; }"), Ok(vec![0; 4]));
 }
 
-/// An iteration takes as many numbers as it comes to, and what it does with one may happen beside what it does with another.
+/// An iteration takes as many numbers as it comes to, and its work with one may happen beside that with another.
 #[test]
 fn numbers_are_shared_out() {
     let shared = |work: &str| {

@@ -47,7 +47,7 @@ impl<'a> Names<'a> {
         Names { tensors, vars, placed: &[], in_loops: false }
     }
 
-    /// Of a kernel's loops.
+    /// The names of a kernel's loops.
     fn of_loops(kernel: &'a Kernel) -> Names<'a> {
         Names { in_loops: true, ..Names::new(&kernel.tensors, &kernel.vars) }
     }

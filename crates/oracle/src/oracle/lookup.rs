@@ -14,7 +14,7 @@ pub(super) struct Lookup {
     /// The numbers of the coordinates of each dimension.
     pub(super) numbers: Vec<Numbers>,
     pub(super) values: FxHashMap<u64, Scalar>,
-    /// Of entries that were computed: the largest magnitude that occurred on the way to them.
+    /// For entries that were computed: the largest magnitude that occurred on the way to them.
     pub(super) scales: FxHashMap<u64, f64>,
 }
 

@@ -1,7 +1,7 @@
 //! Sets and maps to text.
 //!
-//! A constraint has what is subtracted on one side and what is added on the other: `j - i - 1 >= 0` is `i < j`. Comparisons that go on from
-//! each other are one chain: `0 <= i <= j < n`.
+//! A constraint has its negative terms on one side and its positive terms on the other: `j - i - 1 >= 0` is `i < j`. Comparisons that go on
+//! from each other are one chain: `0 <= i <= j < n`.
 
 use std::fmt;
 

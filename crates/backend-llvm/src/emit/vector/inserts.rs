@@ -110,8 +110,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    /// An element of an array, or the zero that stands for one. Nothing is ever stored to that one, so that what is known of the array
-    /// holds for it.
+    /// An element of an array, or the zero that stands for one. Nothing is ever stored to that one, so that the facts about the array
+    /// hold for it.
     fn load_element(
         &self,
         array: ArrayId,

@@ -103,7 +103,7 @@ fn is_cheap(function: &Function, value: ExprId) -> bool {
     }
 }
 
-/// True for a body whose stores do not depend on what is there: iterations can be carried out twice.
+/// True for a body whose stores do not depend on earlier values: iterations can be carried out twice.
 fn replaces(body: &Block) -> bool {
     let is_stored =
         |array: ArrayId| body.iter().any(|stmt| matches!(stmt, Stmt::Store { array: own, .. } if *own == array));

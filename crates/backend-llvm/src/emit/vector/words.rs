@@ -70,7 +70,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let long = self.context.i64_type();
         let place = self.builder.build_and(state.counter, long.const_int(BITS - 1, false), "")?;
         let moved = self.builder.build_right_shift(word, place, false, "")?;
-        // Not by a conversion of the bits to lanes, on which LLVM 19 loops forever where two such masks are combined.
+        // This is not done by a conversion of the bits to lanes, on which LLVM 19 loops forever where two such masks are combined.
         let part = if state.width > 8 && state.width <= 32 { self.context.i32_type() } else { long };
         let moved = self.builder.build_int_truncate_or_bit_cast(moved, part, "")?;
         let moved = self.splat(moved.into(), state.width)?;
