@@ -1,4 +1,4 @@
-//! Bitmaps beside compressed levels, by how many places of a matrix hold entries: from which density on the first are faster.
+//! Bitmaps beside compressed levels, by the part of a matrix's places that hold entries: the density from which on the first are faster.
 //!
 //! ```text
 //! kernel         size density   csr ms   bitmap ms   ratio      below 1: bitmaps are faster

@@ -1,4 +1,4 @@
-//! The machine's limits: how fast its memory is, by how many bytes are touched, and how fast it multiplies and adds.
+//! The machine's limits: the speed of its memory, by the number of bytes touched, and the speed of multiplications and additions.
 
 use std::fmt;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Steps in series: where our time for each entry or product grows by half or more from one input to the next.
+//! Steps in series: pairs of neighboring inputs from which our time for each entry or product grows by half or more.
 //!
 //! A step is explained if a cache holds the data of the smaller input and not those of the larger one: all operands and the result, or
 //! the largest dense operand alone, whose places the entries of the other one choose; and if the machine was measured to read so much

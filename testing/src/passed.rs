@@ -1,10 +1,10 @@
 //! Comparisons that passed before, and need not be run again as long as nothing has changed that they depend on.
 //!
 //! A comparison has a key: the hash of the program with its data and expected results, of the kernels' imperative IR, of the plans
-//! around them, and of how the back ends were asked to work ([`crate::runner`]). Everything behind the IR is in the *fingerprint* of a
-//! file of keys: the sources of the back ends, of the runtime, of the oracle and of the tests, the toolchain, the C compiler,
-//! LLVM, and the processor. The crate `compiler` is not in it, because the keys hold its output: a change of the lowering runs those
-//! programs again whose kernels it changes.
+//! around them, and of the options of the back ends ([`crate::runner`]). Everything behind the IR is in the *fingerprint* of a file of
+//! keys: the sources of the back ends, of the runtime, of the oracle and of the tests, the toolchain, the C compiler, LLVM, and the
+//! processor. The crate `compiler` is not in it, because the keys hold its output: a change of the lowering runs those programs again
+//! whose kernels it changes.
 //!
 //! Only comparisons that passed are kept. A file of other sources, of another version, or one that is damaged, is as good
 //! as none. With `LACUNAR_ALL`, or `LACUNAR_PASSED=off`, nothing is known.

@@ -1,5 +1,5 @@
 //! The kernels of two versions of the compiler, compared: a change that only moves code shows no difference, and one that changes
-//! code shows which, and how often.
+//! code shows the differences, and their numbers.
 //!
 //! ```text
 //! ./x replay BASE                                  this tree against a commit, which is built in a folder of its own

@@ -72,7 +72,7 @@ fn files() -> Vec<(String, String)> {
     files
 }
 
-/// A program with all choices of symbols and of how inputs are stored.
+/// A program with all choices of symbols and of the storage of inputs.
 fn instances(name: &str, text: &str) -> Result<Vec<Instance>, String> {
     let render = |found: Vec<lacunar::Diagnostic>| {
         found.iter().map(|mistake| mistake.render(text, name, false)).collect::<String>()

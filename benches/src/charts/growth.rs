@@ -1,4 +1,4 @@
-//! Lines: how the time for an entry grows in series of inputs, and speed with the number of threads. One panel a kernel (and
+//! Lines: the time for an entry over series of inputs, and speed over the number of threads. One panel a kernel (and
 //! series).
 
 use std::collections::{BTreeMap, BTreeSet};

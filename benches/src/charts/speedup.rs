@@ -1,4 +1,4 @@
-//! Bars: how many times as long as ours each peer takes.
+//! Bars: the ratio of each peer's time to ours.
 //!
 //! [`overview`] has one group of bars a kernel, each the geometric mean over all inputs; [`kernel`] has one panel a peer,
 //! with a bar for each input and one for their geometric mean. Bars start at 1, where both are equally fast; those that go

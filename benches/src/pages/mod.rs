@@ -67,7 +67,7 @@ pub struct Ratios {
     pub least_on: String,
     /// The number of inputs.
     pub inputs: usize,
-    /// The other engines, by how often they were the fastest one.
+    /// The other engines, by the number of times that they were the fastest one.
     pub engines: Vec<(String, usize)>,
 }
 

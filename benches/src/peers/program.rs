@@ -1,4 +1,4 @@
-//! Peer programs: how they are compiled, and one at work, which answers one request at a time (`peers/peer.h`).
+//! Peer programs: their compilation, and one at work, which answers one request at a time (`peers/peer.h`).
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};

@@ -20,7 +20,7 @@ pub enum Purpose {
     /// It is compiled for the processor that it is compiled on, or for any one.
     #[default]
     Compile,
-    /// It is compiled for processors that are not known yet: where GCC does that, in versions for several.
+    /// It is compiled for processors that are not known yet: in versions for several, if GCC can do that.
     Versions,
     /// Its header goes with machine code of the kernels; the source is not used.
     MachineCode,

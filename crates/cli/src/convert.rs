@@ -79,7 +79,7 @@ pub struct Stored {
     pub choice: Option<Choice>,
 }
 
-/// The tensor as the value of `-f` says, and how it got there.
+/// The tensor as the value of `-f` says, and its route.
 ///
 /// # Errors
 /// The text names no format that the tensor can have, or memory is refused.

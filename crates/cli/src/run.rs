@@ -164,7 +164,7 @@ impl Shown {
     }
 }
 
-/// The last run, and how long all of them took, in milliseconds.
+/// The last run, and the times of all of them, in milliseconds.
 struct Measured {
     last: Run,
     times: Vec<f64>,

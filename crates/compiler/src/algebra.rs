@@ -97,8 +97,8 @@ pub(crate) fn background_where(
         ExprKind::Unary(function, a) => {
             Some(of_one(background(a)?, |a| functions::unary(&mut Constants, *function, a)))
         }
-        // A reduction over nothing is absent, and values that are the identity are nothing, unless they are 0; of other values it may depend
-        // on how many there are.
+        // A reduction over nothing is absent, and values that are the identity are nothing, unless they are 0; of other values it may
+        // depend on their number.
         ExprKind::Reduce(monoid, _, a) => background(a).filter(|a| is_kept(*monoid, a.value)).map(|a| {
             let is_nothing = !a.value.is_zero() && monoid.identity(a.value.ty) == Some(a.value);
             Background { absent: a.absent || is_nothing, ..a }

@@ -39,7 +39,7 @@ pub fn concretize(kernel: &mut Kernel, lhs: &Access, op: AssignOp, rhs: &Expr, o
     kernel.stmt = writer.result(lhs, op, rhs);
 }
 
-/// The turn of a variable in an order of loops: how many come before it.
+/// The turn of a variable in an order of loops: the number of variables before it.
 pub(crate) fn turn(order: &[VarId], var: VarId) -> usize {
     order.iter().position(|other| *other == var).unwrap_or(order.len())
 }

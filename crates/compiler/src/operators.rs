@@ -27,8 +27,8 @@ use crate::functions::{Constants, apply};
 /// The combinations of operands due to which an operator differs from its background.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Visited {
-    /// Sets of operands, each a number whose bit `k` stands for operand `k`: where all of one set differ from their backgrounds, there may
-    /// be something.
+    /// Sets of operands, each a number whose bit `k` stands for operand `k`: if all of one set differ from their backgrounds, there may be
+    /// something.
     pub sets: Vec<usize>,
     /// The operands that are not asked for, because they are always there.
     pub always: usize,

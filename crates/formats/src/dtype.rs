@@ -1,4 +1,4 @@
-//! Element types: the possible values of a tensor, and how types mix.
+//! Element types: the possible values of a tensor, and the common type of two.
 //!
 //! The promotion rules are NumPy's (`numpy.result_type` on array types): the kind order is
 //! bool < unsigned < signed < real < complex; within a kind the wider wins; mixing signed and

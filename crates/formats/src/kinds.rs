@@ -166,7 +166,7 @@ pub(crate) static OPTIONAL: LevelInfo = LevelInfo {
     parts: &[Part::COORDINATES_OR_NONE],
 };
 
-/// Slots of coordinates that are sorted by how many entries they have: those of SELL-C-sigma.
+/// Slots of coordinates that are sorted by their numbers of entries: those of SELL-C-sigma.
 pub(crate) static RANKED: LevelInfo = LevelInfo {
     name: "ranked",
     letter: 'n',

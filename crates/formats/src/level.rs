@@ -1,4 +1,4 @@
-//! Level kinds: how one stored dimension of a tensor keeps its coordinates, and how a kernel can use them.
+//! Level kinds: the storage of one dimension's coordinates, and the operations that a kernel can use on them.
 //!
 //! The lowering never looks at the kind itself; it asks for [`Properties`] (facts about all stored coordinates) and
 //! [`Capabilities`] (the access functions that exist). Kinds are an open set: a [`LevelKind`] is a handle to a

@@ -15,7 +15,7 @@
 //! A difference `j-i` is stored as `j - i + size(i) - 1`, which is never negative.
 //!
 //! Slots may be *ranked* (`#0~8`): the coordinates of the dimension whose entries they count are sorted, in windows of so many,
-//! by how many entries they have, the most first. The other terms of the dimension are then those of a coordinate's rank, its
+//! by their numbers of entries, the most first. The other terms of the dimension are then those of a coordinate's rank, its
 //! place in that order, and the level of slots keeps the coordinate of each rank. So long and short rows do not share a slice:
 //!
 //! ```text

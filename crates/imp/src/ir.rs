@@ -277,8 +277,8 @@ pub enum Stmt {
         value: ExprId,
         /// Combine with the old value instead of replacing it.
         reduce: Option<BinaryOp>,
-        /// For a value that replaces another: where this condition holds, nobody reads the element soon, and a back end may write
-        /// it past the caches. It changes no value. `a[e] = v past c;`
+        /// For a value that replaces another: if this condition holds, nobody reads the element soon, and a back end may write it
+        /// past the caches. It changes no value. `a[e] = v past c;`
         past: Option<ExprId>,
     },
     /// Says that elements `begin .. end` of an input may be loaded soon: a back end may bring them near. It changes no value,
@@ -456,8 +456,8 @@ pub enum Callee {
     /// flag by `atomic a[0] |= true`, and use the array in no other way. If an iteration raises it at the same time, the result is
     /// either: the values that the loop computes must not depend on it, only the time that it takes.
     Raised,
-    /// `length(a) -> I64`: how many elements of a parameter the caller says that there are, which may be more than there
-    /// are; not in a parallel loop. Fails with `WrongType` where the caller says that they are of another type, and with
-    /// `TooShort` where it says that there are some but gives no memory. (The interpreter's callers say what is.)
+    /// `length(a) -> I64`: the number of a parameter's elements by the caller's word, which may be more than there are;
+    /// not in a parallel loop. Fails with `WrongType` where the caller says that they are of another type, and with
+    /// `TooShort` where it says that there are some but gives no memory. (The interpreter's callers give the length.)
     Length,
 }

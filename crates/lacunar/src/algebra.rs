@@ -2,7 +2,7 @@
 //!
 //! Each property is an equation, which is evaluated as the interpreter does, for every type of values on which the operator is defined:
 //! for all values of `bool`, `i8` and `u8`, and else for 0, 1, -1, the extremes, infinities and NaN, and for random values. Real numbers
-//! are the same up to rounding, and where numbers overflow on the way nothing is asked.
+//! are the same up to rounding, and equations in which numbers overflow on the way are not tested.
 //!
 //! ```text
 //! identity e        f(e, a) = a = f(a, e)

@@ -64,7 +64,7 @@ pub(crate) fn check_tensor(declared: &Declared, tensor: &Tensor, is_read: bool) 
     Ok(())
 }
 
-/// The hint of how a kernel is compiled for elements of another type.
+/// The hint that tells how to compile a kernel for elements of another type.
 pub(crate) fn declare_type(name: &str, dtype: DType) -> String {
     format!(
         "declare the type when compiling: `Options::dtype(\"{name}\", DType::{dtype:?})`, on the command line `-t {name}:{dtype}`"

@@ -1,4 +1,4 @@
-//! The way of a program, on one page: every arrow is one call, every stage is timed and can be printed.
+//! The pipeline of a program on one page: every arrow is one call, every stage is timed and can be printed.
 //!
 //! ```text
 //! text --check--> program --plan--> concrete notation --lower--> imperative IR --verify--> --optimize--> --back end--> code

@@ -1,4 +1,4 @@
-//! Everything that can go wrong, with who has to act on it.
+//! All errors, each with a category that tells who has to act.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! Lacunar: a compiler for tensors with gaps.
 //!
-//! Tensor algebra as people write it, with how each tensor is stored, becomes one fused native kernel.
+//! Tensor algebra as people write it, with the format of each tensor, becomes one fused native kernel.
 //!
 //! ```
 //! use lacunar::{Format, Tensor, einsum};

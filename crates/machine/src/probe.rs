@@ -290,7 +290,7 @@ mod x86 {
         }
     }
 
-    /// The caches of the processor, and how fast they are read.
+    /// The caches of the processor, and their reading speeds.
     fn caches(unknown: &Caches) -> Caches {
         let (level_1, level_2, level_3) = sizes().unwrap_or((unknown.level_1, unknown.level_2, unknown.level_3));
         let bandwidth = |bytes: u64| {

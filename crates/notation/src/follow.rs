@@ -11,7 +11,7 @@
 
 use lacunar_sets::Coefficient;
 
-/// The elements of a result that are computed, and how the others follow from them.
+/// The elements of a result that are computed, and the maps by which the others follow from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Followers {
     /// The conditions of all elements that are computed. More may be: their values are right, whoever computes them.

@@ -216,7 +216,7 @@ pub enum ExprKind {
     Unary(UnaryFn, Box<Expr>),
     /// A function of two operands of one type.
     Binary(BinaryFn, Box<Expr>, Box<Expr>),
-    /// `select(c, a, b)`: where the condition, a `bool`, holds, the first of two values of one type, else the second.
+    /// `select(c, a, b)`: the first of two values of one type if the condition, a `bool`, holds, else the second.
     Select(Box<[Expr; 3]>),
     /// An operator that the program declares, for operands of one type, which these have.
     Apply(Operator, Vec<Expr>),

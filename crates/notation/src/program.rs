@@ -91,7 +91,7 @@ pub enum Action {
     },
 }
 
-/// A number that is computed between statements: of tensors of order 0, and of how many entries tensors have.
+/// A number that is computed between statements: of tensors of order 0, and of the numbers of tensors' entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// The expression. An access is of a tensor of order 0 of the program; or, with a handle from `first_count` on, of the number of

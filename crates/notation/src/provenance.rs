@@ -1,4 +1,4 @@
-//! The provenance graph: how the variables of the loops derive from those of the statement.
+//! The provenance graph: the derivations of the loops' variables from those of the statement.
 //!
 //! Accesses keep the variables of the statement (*original* ones, `A(i,j)`); loops are over *derived* ones. Each
 //! relation makes one or two new variables of one or two old ones:

@@ -145,14 +145,14 @@ pub enum CommandKind {
         /// The storage of the workspace. If nothing is said, the statements that fill and read it decide.
         kind: Option<WorkspaceKind>,
     },
-    /// `assemble(C, insert)`: how a sparse result comes into being.
+    /// `assemble(C, insert)`: the way to assemble a sparse result.
     Assemble {
         /// The result.
         tensor: TensorId,
         /// The way of assembling.
         how: Assembly,
     },
-    /// `mergeby(var, strategy)`: how the operands of a loop are merged.
+    /// `mergeby(var, strategy)`: the way to merge the operands of a loop.
     Mergeby {
         /// The loop.
         var: Name,

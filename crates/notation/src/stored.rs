@@ -1,4 +1,4 @@
-//! Stored dimensions: how a kernel walks through tensors whose formats map dimensions to levels.
+//! Stored dimensions: the way of a kernel through tensors whose formats map dimensions to levels.
 //!
 //! A statement over tensors with maps becomes one over the variables of the stored dimensions. A tensor with a map is then an
 //! ordinary one of its stored dimensions, and the others are seen through *views*:

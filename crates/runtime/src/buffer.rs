@@ -320,8 +320,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// The same for changes of so many elements: where these are few, of memory that was shared with another buffer only the pages are copied
-    /// that are written to from now on.
+    /// The same for changes of so many elements: if these are few, only the pages that are written to from now on are copied of memory that
+    /// was shared with another buffer.
     ///
     /// # Errors
     /// The system refused the memory; the buffer is as it was.
@@ -416,7 +416,7 @@ impl Buffer {
         with_word!(self.dtype, V => Ok(Buffer::from_words(Array::copy_of(self.as_words::<V>())?, self.dtype)))
     }
 
-    /// The same memory, of 8-bit integers, read as `bool`: how bool arrays from outside come in.
+    /// The same memory, of 8-bit integers, read as `bool`: the form of bool arrays from outside.
     ///
     /// # Errors
     /// [`StorageError::Bool`] with the first byte that is neither 0 nor 1; [`StorageError::Type`] for other types.

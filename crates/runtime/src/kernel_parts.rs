@@ -1,4 +1,4 @@
-//! Lists of arrays that the iterations of a parallel loop made, and how they become one array: for kernels, through the
+//! Lists of arrays that the iterations of a parallel loop made, and their join into one array: for kernels, through the
 //! [`RuntimeTable`](crate::abi::RuntimeTable).
 //!
 //! The parts are copied by all threads, in pieces of [`PIECE`] bytes. A part that makes up a good part of the result, with

@@ -25,7 +25,7 @@ pub const BLOCK: usize = 256;
 /// A pointer that threads share; each writes to places of its own.
 pub struct Shared<T>(pub *mut T);
 
-// SAFETY: the pointer alone does nothing, and who writes through it answers for the places being disjoint.
+// SAFETY: the pointer alone does nothing, and whoever writes through it answers for the places being disjoint.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {

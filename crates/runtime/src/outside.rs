@@ -40,7 +40,7 @@ struct Recovered {
 /// The places of a tensor of plain levels, in blocks of the innermost dense ones.
 struct Blocks {
     dimensions: Vec<Recovered>,
-    /// The sizes of the dense levels, and how far apart places of neighbors are.
+    /// The sizes of the dense levels, and the distance of the places of neighbors.
     levels: Vec<(u64, u64)>,
     count: usize,
     /// The number of places in a block.

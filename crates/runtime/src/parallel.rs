@@ -138,8 +138,8 @@ fn sum_up(numbers: &mut [u64]) -> Option<()> {
     Some(())
 }
 
-/// Ranges of neighboring segments that a task each is made of, given where segments begin and where the last ends, and how long
-/// each range is.
+/// Ranges of neighboring segments, one for each task, from the beginnings of segments and the end of the last; and the length
+/// of each range.
 pub fn shares(edges: &[u64]) -> (Vec<Range<usize>>, Vec<usize>) {
     let segments = edges.len() - 1;
     // Empty segments are work as well.

@@ -120,7 +120,7 @@ fn dense(
     Tensor::from_dense(dims, values, format)
 }
 
-/// The coordinates of a list, and how many entries it will have.
+/// The coordinates of a list, and its number of entries.
 type Pattern = (Coo, usize);
 
 /// Goes over all coordinates in row-major order, from one stored entry straight to the next: the gaps between

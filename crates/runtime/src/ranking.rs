@@ -112,7 +112,7 @@ fn grain(window: u64) -> usize {
     window.saturating_mul((GRAIN / window).max(1))
 }
 
-/// The rows of a dense level over compressed ones, sorted in windows by how many entries they have: the coordinate of each rank.
+/// The rows of a dense level over compressed ones, sorted in windows by their numbers of entries: the coordinate of each rank.
 ///
 /// # Errors
 /// Memory is refused.

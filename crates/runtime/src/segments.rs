@@ -12,7 +12,7 @@
 //!                              pieces of numbers 2 .. 4, parents 0 1 2:    position 2 under 0, and 3 under 2
 //! ```
 //!
-//! Attribute queries (Chou et al. 2020, §5) are asked of segments: how many coordinates (`count`), the least and the greatest.
+//! Attribute queries (Chou et al. 2020, §5) are asked of segments: the number of coordinates (`count`), the least and the greatest.
 
 use std::ops::Range;
 
@@ -86,7 +86,7 @@ pub struct Segments<'a> {
 
 /// Neighboring coordinates that are taken together.
 pub struct Runs {
-    /// The number of each parent position's first run among all, and how many runs there are.
+    /// The number of each parent position's first run among all, and the number of runs.
     pub edges: Buffer,
     /// The first coordinate of each.
     pub first: Buffer,

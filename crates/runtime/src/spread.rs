@@ -12,8 +12,8 @@
 //!            values           5 . 6  7
 //! ```
 //!
-//! So a kind says only how it stores the coordinates under each parent position ([`LevelArrays::spread`], of
-//! [`segments`](crate::segments)), and how they are found again ([`LevelArrays::visit`]); packing and conversion are
+//! So a kind defines only the storage of the coordinates under each parent position ([`LevelArrays::spread`], of
+//! [`segments`](crate::segments)), and the way to find them again ([`LevelArrays::visit`]); packing and conversion are
 //! those of plain tensors, before or after. If positions are the same in both, as under a bitmap, no list of them is
 //! made, and values stay as they are.
 //!

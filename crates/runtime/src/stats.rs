@@ -6,7 +6,7 @@ use crate::nodes::{View, count, deepest};
 use crate::tensor::Tensor;
 
 impl Tensor {
-    /// The number of positions of each level, outermost first: how often a loop over the level's storage runs in all.
+    /// The number of positions of each level, outermost first: the number of iterations of a loop over the level's storage.
     ///
     /// A csr matrix of 10 rows with 25 entries has 10 and 25.
     pub fn level_counts(&self) -> Vec<u64> {

@@ -116,7 +116,7 @@ pub fn ends_compressed(format: &Format) -> bool {
     format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED)
 }
 
-/// A conversion: its source, its target, and how it is done.
+/// A conversion: its source, its target, and its method.
 struct Order<'a> {
     source: &'a Tensor,
     format: &'a Format,

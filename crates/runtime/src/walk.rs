@@ -42,7 +42,7 @@ enum Segment<'a> {
     Counted { positions: Range<u64>, coordinate: u64 },
     /// The coordinates at positions of a compressed level.
     Listed { crd: Indices<'a>, positions: Range<u64> },
-    /// Coordinates and positions that a level has told, and how many were taken.
+    /// Coordinates and positions that a level has told, and the number of those taken.
     Told { list: Vec<(u64, u64)>, taken: usize },
 }
 

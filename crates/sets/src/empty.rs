@@ -2,7 +2,7 @@
 //!
 //! Parameters, dimensions and divisions are all unknowns here; a division `q = floor(e/c)` is the two inequalities
 //! `0 <= e - c q < c`. Equalities are solved first, each for an unknown, if need be by a new one (§2.2 of the paper). Then unknowns are
-//! eliminated from inequalities, by Fourier and Motzkin: where all lower or all upper bounds of an unknown have the factor 1, that is exact.
+//! eliminated from inequalities, by Fourier and Motzkin: if all lower or all upper bounds of an unknown have the factor 1, that is exact.
 //! Elsewhere the *real shadow* tells that there is no point, the *dark shadow* that there is one, and between the two the *gray* one is
 //! searched, plane by plane (§2.3).
 //!

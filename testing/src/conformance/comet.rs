@@ -289,7 +289,7 @@ impl Reader<'_> {
         pattern_of(name)
     }
 
-    /// Reads a file of the case: which one, and which triangle of it (0 and 1 all, 2 strictly lower, 3 lower, 4 strictly
+    /// Reads a file of the case: its number, and the triangle of it (0 and 1 all, 2 strictly lower, 3 lower, 4 strictly
     /// upper, 5 upper).
     fn read(&mut self, name: &str, arguments: &str) -> Result<(), Stop> {
         let mut numbers = arguments.split(',').map(|word| word.trim().parse::<u8>().unwrap_or(0));

@@ -8,7 +8,7 @@ use lacunar_notation::{Program, Role};
 use super::{Input, Target, answer, text};
 use crate::suite::corpus_instances;
 
-/// Longer texts of programs are not compiled: how long that takes is no promise.
+/// Longer texts of programs are not compiled: nothing is promised about the time that takes.
 const LONG: usize = 600;
 
 pub(super) const EXPRESSIONS: Target = Target {

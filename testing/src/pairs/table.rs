@@ -1,4 +1,4 @@
-//! A table of pairs: for each row and each column how much was right, and how much was refused and why.
+//! A table of pairs: for each row and each column the numbers of right results, and of refusals with their reasons.
 //!
 //! ```text
 //! from \ to     csr    dia

@@ -1,4 +1,4 @@
-//! Loop metadata: how LLVM's vectorizer should treat a loop.
+//! Loop metadata: hints to LLVM's vectorizer.
 //!
 //! Left to itself, the vectorizer runs a loop that gathers (`t += a[p] * x[crd[p]]`) in several interleaved copies of
 //! wide vectors, which pays for long rows only: the remainder runs one element at a time, and rows of sparse matrices

@@ -1,4 +1,4 @@
-//! The picture of a tensor's sparsity: the places of its entries, and how close together they are.
+//! The picture of a tensor's sparsity: the places of its entries, and their density.
 //!
 //! A matrix is one panel. A vector is a strip. A tensor of higher order is a grid of panels, each of one slice or of a
 //! run of neighboring slices of one mode; the two modes after it (in the tensor's order) are the rows and the columns

@@ -1,4 +1,4 @@
-//! Points of merge lattices: sets of iterators, and how sets of such points are combined.
+//! Points of merge lattices: sets of iterators, and the combinations of sets of such points.
 //!
 //! ```text
 //! {b} both {c}       {b, c}               a product

@@ -1,4 +1,4 @@
-//! Position space: which access a variable's loop takes its coordinates from, if the schedule says so.
+//! Position space: the access that a variable's loop takes its coordinates from, if the schedule says so.
 //!
 //! ```text
 //! fuse(i, j, f), pos(f, fp, A(i,j))      i and j are driven by A, through levels 0 and 1

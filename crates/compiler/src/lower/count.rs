@@ -1,4 +1,4 @@
-//! The additions that a producer makes at most, and where they lie, counted before it runs.
+//! The number of additions that a producer makes at most, and the interval of their coordinates, counted before it runs.
 //!
 //! ```text
 //! forall(j, forall(k, w(k) += A(i,j) * B(j,k)))      for p in A2_pos[i] .. A2_pos[i+1] {

@@ -1,4 +1,4 @@
-//! Loops over derived variables: which values they take, and when an original coordinate is recovered.
+//! Loops over derived variables: the values that they take, and the recovery of original coordinates.
 //!
 //! A loop over a leaf of the provenance graph is one of two things. If other leaves of the same original variable are still to
 //! come, it is a plain *counter*. The last of them *finishes*: an interval of an original variable, or of positions, is left, and

@@ -1,4 +1,4 @@
-//! Strategies: how the loop over a variable of the statement is run.
+//! Strategies: the ways to run the loop over a variable of the statement.
 //!
 //! The choice follows from the merge lattice, from the properties of its iterators, from the schedule, and from the region of the
 //! loop. It is made here, once, before any code is emitted; `--emit loops` prints it, and `loops/` has a file for each strategy.

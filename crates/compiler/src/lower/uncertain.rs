@@ -1,4 +1,4 @@
-//! Accesses that may be absent at a place, and how their values are read there.
+//! Accesses that may be absent at a place, and the reading of their values there.
 //!
 //! ```text
 //! C(i) = A(i) + B(i), as one branch     A_v = A stands on i ? A_vals[p] : 0       read and then ignored

@@ -1,4 +1,4 @@
-//! The schedule that the planner chooses: which loops threads share, and which run in vector lanes.
+//! The schedule that the planner chooses: the loops that threads share, and those that run in vector lanes.
 //!
 //! The outermost loop of every nest is shared if that is safe: its variable tells where the result is written, or each chunk can
 //! have a copy of the values that chunks write together (the kernel makes no more chunks than its work is worth copies, when it is

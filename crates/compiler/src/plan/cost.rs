@@ -1,4 +1,4 @@
-//! The cost model: how many iterations the loops of a statement make, in a given order.
+//! The cost model: the number of iterations that the loops of a statement make, in a given order.
 //!
 //! Each nest (the statement itself, and the producer of each sum) costs the iterations of all its loops. A loop makes as
 //! many iterations as the iterators that restrict it have coordinates: the fewest of those that are multiplied, the sum
@@ -95,7 +95,7 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], m
 /// The coordinates that a nest visits.
 #[derive(Clone, Copy)]
 enum Visits {
-    /// All: where operands store nothing, the body still changes the value that it is combined into.
+    /// All coordinates: if operands store nothing, the body still changes the value that it is combined into.
     All,
     /// The coordinates that operands store. With `left_out`, the nest skips elements that are fill values other than 0.
     Stored { left_out: bool },
@@ -411,8 +411,8 @@ impl Model<'_> {
         }
     }
 
-    /// The cost of the producers of the sums in an expression, and how many values they scatter. `outermost` says that the
-    /// expression is not inside a sum, so that its own can be added to the result.
+    /// The cost of the producers of the sums in an expression, and the number of values that they scatter. `outermost`
+    /// says that the expression is not inside a sum, so that its own can be added to the result.
     fn sums(&self, expr: &Expr, lhs: &Access, around: &[VarId], outermost: bool) -> (f64, f64) {
         let ExprKind::Reduce(monoid, summed, body) = &expr.kind else {
             let parts = expr.children().into_iter().map(|child| self.sums(child, lhs, around, outermost));

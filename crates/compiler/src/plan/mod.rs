@@ -199,8 +199,8 @@ impl<'a> Source<'a> {
         Source { program, statement, rewritten }
     }
 
-    /// The statement in reduction notation. One over stored dimensions is in it already: which variables follow from which is no
-    /// longer seen in it, so that no sum may be made around anything again.
+    /// The statement in reduction notation. A statement over stored dimensions has explicit sums already: it no longer shows
+    /// which variables follow from which, so that no sum may be made around anything again.
     fn explicit(&self, vars: &mut Arena<IndexVar>) -> Assignment {
         let mut explicit =
             if self.rewritten.is_some() { self.statement.clone() } else { make_explicit(self.statement, vars) };

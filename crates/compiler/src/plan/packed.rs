@@ -1,4 +1,4 @@
-//! Packed tensors in a statement: how each is read, and where the result is made.
+//! Packed tensors in a statement: the way to read each, and the storage that the result is made in.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)             A packed(symmetric)      its unique elements, each read once (`structure/mirror.rs`)

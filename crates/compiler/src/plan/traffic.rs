@@ -1,4 +1,4 @@
-//! The traffic of a loop nest: how many cache lines of dense tensors it brings in.
+//! The traffic of a loop nest: the number of cache lines of dense tensors that it brings in.
 //!
 //! The inner loops whose lines fit in a cache together bring each of them in once, every time that they are entered. A tensor that
 //! does not depend on the loop around them stays there from one iteration to the next.

@@ -214,8 +214,8 @@ impl Schema {
     pub const UNUSED: u32 = u32::MAX;
     /// The word of the node array that has the number of positions of the level.
     pub const POSITIONS: usize = 1;
-    /// The greatest depth of nodes: how many of them, from the root on, wait for the rest of their fields while another is visited. A node
-    /// whose last child is visited waits no more, so that lists have depth 0.
+    /// The greatest depth of nodes: the number of them, from the root on, that wait for the rest of their fields while another is visited.
+    /// A node whose last child is visited waits no more, so that lists have depth 0.
     pub const DEPTH: usize = 64;
     /// The number of words by which the last array without a bound grows, if it is of elements: those of the longest vectors whose
     /// coordinates are looked up at once.

@@ -1,4 +1,4 @@
-//! Facts about a tensor's elements that hold before any is given: which are 0, and which follow from others.
+//! Facts about a tensor's elements that hold before any is given: the elements that are 0, and those that follow from others.
 //!
 //! A [`Structure`] is a set of *unique* elements, and a map of *redundant* ones, each to a unique one with a coefficient; all other
 //! elements are 0 (the fill value of the tensor is 0). The size of each dimension is a parameter of both, after which others may follow.

@@ -1,4 +1,4 @@
-//! Lines for tensors, which follow a program as `--emit concrete` prints it: how each is stored.
+//! Lines for tensors, which follow a program as `--emit concrete` prints it: the format of each.
 //!
 //! ```text
 //! line := name ':' type format role [size ('x' size)*] ['fill' value] ['structure' words | 'of' name]

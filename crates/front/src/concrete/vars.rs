@@ -1,4 +1,4 @@
-//! The variables of a statement, and how they derive from each other.
+//! The variables of a statement, and their derivations from each other.
 //!
 //! On exit every variable has a number, and each relation makes variables that were not there before, or that are made of another name
 //! of its variables in the same way.

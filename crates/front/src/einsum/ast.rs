@@ -16,7 +16,7 @@ use crate::concrete::{Line, Nest};
 /// terms reaches it.
 pub const MAX_HEIGHT: usize = 200;
 
-/// Statements in the order of the text, and how they are carried out.
+/// Statements in the order of the text, and the actions that carry them out.
 #[derive(Clone, Debug, Default)]
 pub struct Ast {
     /// The statements that could be read.

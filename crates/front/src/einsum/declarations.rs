@@ -34,7 +34,7 @@ pub struct Declarations {
     /// Values of the elements that are not stored, of any type that converts to that of the elements. Undeclared, that of an
     /// input is 0.
     pub fills: IndexMap<String, Scalar>,
-    /// The structures of tensors: which elements are 0, and which follow from others.
+    /// The structures of tensors: the elements that are 0, and those that follow from others.
     pub structures: IndexMap<String, StructureSpec>,
     /// Structured tensors of which the unique elements alone are given.
     pub unique: IndexSet<String>,

@@ -30,7 +30,7 @@ pub(crate) enum Form {
 /// A way to read the arguments of a command.
 type Read = fn(&Arguments<'_>) -> Result<Form, Error>;
 
-/// Every command: how it is written, how many arguments it takes at least and at most, and the function that reads them.
+/// Every command: its form, the least and the greatest number of its arguments, and the function that reads them.
 const COMMANDS: [(&str, usize, usize, Read); 12] = [
     ("reorder(i, j)", 1, usize::MAX, reorder),
     ("fuse(i, j, f)", 3, 3, fuse),

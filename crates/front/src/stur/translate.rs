@@ -1,4 +1,4 @@
-//! Rules to statements: the text of a program of rules in the language of statements, and where each part of it is from.
+//! Rules to statements: the text of a program of rules in the language of statements, and the origin of each part of it.
 //!
 //! A rule for values becomes an assignment, a term a sum over the variables that are not in the head, and a comparison a factor. A variable of
 //! statements has one size, so that variables of one name and several sizes get several names; an index that is smaller than its dimension is

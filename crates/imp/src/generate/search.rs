@@ -13,7 +13,7 @@ use lacunar_formats::DType;
 use super::{Generator, Known, Worth};
 use crate::ir::{BinaryOp, CompareOp, Const, Expr, ExprId, LoopKind, VarId};
 
-/// The variable of a search, and how values are combined with it.
+/// The variable of a search, and the operation that combines values with it.
 #[derive(Clone, Copy)]
 struct Search {
     found: VarId,

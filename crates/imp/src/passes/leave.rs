@@ -113,7 +113,7 @@ pub fn left_early(function: &Function) -> Vec<VarId> {
 struct Leaver<'a> {
     function: &'a mut Function,
     names: Names,
-    /// By variable: how many statements of the function read it.
+    /// By variable: the number of statements of the function that read it.
     reads: Vec<u32>,
 }
 

@@ -132,7 +132,7 @@ impl Structure {
     }
 }
 
-/// One of how many pieces of columns is looked at in a band: of long rows, some have enough entries.
+/// In a band, one of this many pieces of columns is looked at: some pieces of long rows have enough entries.
 fn thinned(lists: Lists<'_>, band: &Range<usize>) -> u64 {
     let longest = band.clone().map(|place| lists.row(place).1.len()).max().unwrap_or(0);
     longest.div_ceil(ENTRIES / BAND).max(1) as u64

@@ -39,8 +39,8 @@ const DENSITY: usize = 4;
 const RANGES: usize = 1 << 10;
 /// Entries of a buffer: whole cache lines of each array.
 const LINE: usize = 16;
-/// Entries that are looked at together, and how often. They go to half of the ranges where they are scattered, and to two thirds or
-/// more if bins are random.
+/// The number of entries that are looked at together, and the number of such samples. They go to half of the ranges where they are
+/// scattered, and to two thirds or more if bins are random.
 const SAMPLE: usize = 1 << 10;
 const SAMPLES: usize = 8;
 

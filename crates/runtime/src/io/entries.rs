@@ -32,7 +32,7 @@ use crate::values::Element;
 /// The text that one task parses at a time.
 const PART_BYTES: usize = 256 << 10;
 
-/// A kind of value: how it is written.
+/// A kind of value, by its text.
 pub(super) trait Field: Sync {
     /// The type that a value becomes.
     type Value: Mirror;

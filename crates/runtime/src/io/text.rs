@@ -3,7 +3,7 @@
 //! A file is never held whole: its bytes are read (and decompressed, as its first bytes say, whatever its name says)
 //! into blocks of a few MiB that end at a line border. All blocks after the first come from a thread of their own, so
 //! reading and decompressing overlap with parsing; at most [`BLOCKS_AHEAD`] blocks wait. Memory therefore does not
-//! depend on how far a compressed file expands.
+//! depend on the expansion of a compressed file.
 //!
 //! ```text
 //! next_line    next_line    next_block ...

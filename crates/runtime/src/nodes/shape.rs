@@ -116,7 +116,7 @@ pub(super) struct Deal {
     pub rest: u64,
 }
 
-/// The items of a field of children: how many, of which type, and if they are all there.
+/// The items of a field of children: their number, their type, and a flag that is true if they are all there.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
     count: u64,
@@ -355,7 +355,7 @@ impl Shapes {
         self.schema.types(target).iter().map(of).fold(Counts::default(), |all, own| all.or(&own))
     }
 
-    /// The most elements of a leaf, and how many elements stand between two of them.
+    /// The most elements of a leaf, and the number of elements between two of them.
     fn grain_of(&self, target: Target) -> (u64, u64) {
         let leaves = self.schema.types(target).iter().filter(|number| self.types[**number].bounds[0] != NONE);
         let leaf = leaves.max_by_key(|number| self.types[**number].bounds[0].most);

@@ -175,7 +175,7 @@ pub(crate) enum Leg {
     Rows { placing: Placing },
     /// Finds the rank of each coordinate of a dimension that is stored by ranks ([`crate::ranking`]).
     Unrank,
-    /// Sorts rows by how many entries they have, in windows: finds the ranking, which is the coordinate of each rank.
+    /// Sorts rows by their numbers of entries, in windows: finds the ranking, which is the coordinate of each rank.
     Rank { window: u32 },
     /// Puts rows into the order of the ranking, if `ranked`; back into their own, otherwise.
     Reorder { ranked: bool },

@@ -1,9 +1,9 @@
 //! The arrays of a tensor's levels: one file per family of level kinds, named as in the compiler's `levels/`.
 //!
 //! A level turns *parent positions* (places in the level above; one for the outermost level) into *positions* of its
-//! own. Each file says which arrays it keeps, how coordinates are stored in them, how they are checked when they come from
-//! outside, and how they are enumerated. A new family is a file with an implementation of [`LevelArrays`], its `mod` line, and a
-//! line of `operations`; a kind that is made while the program runs finds its family's.
+//! own. Each file defines the arrays that its levels keep, the storage of coordinates in them, their checks when they come from
+//! outside, and their enumeration. A new family is a file with an implementation of [`LevelArrays`], its `mod` line, and a line
+//! of `operations`; a kind that is made while the program runs finds its family's.
 //!
 //! Dense, compressed and singleton levels are *plain*: tensors of these are packed from lists and converted at the speed of
 //! memory (`pack.rs`, `route/`). All others are made of plain ones and turned into them

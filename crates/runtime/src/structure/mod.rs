@@ -1,5 +1,5 @@
-//! Data with structure: whether a tensor's elements are such as a [`Structure`] says, the part of them that has to be stored, tensors
-//! that have a structure, and which structures a tensor has.
+//! Data with structure: comparing a tensor's elements with a [`Structure`], the part of them that has to be stored, tensors that have
+//! a structure, and finding the structures of a tensor.
 //!
 //! ```
 //! use lacunar_formats::{Format, structure::Named};

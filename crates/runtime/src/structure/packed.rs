@@ -84,7 +84,7 @@ pub(crate) fn keep(source: &Tensor, format: &Format, is_known: bool) -> Result<T
     if !is_known {
         check(source, structure, &params)?;
     }
-    // Values take the most memory: whether there is any is known first.
+    // Values take the most memory: their allocation is tried first.
     let counted = packing.count(source.dims()).map(|count| Buffer::zeroed(source.dtype(), count)).transpose()?;
     let Layout { format, levels, count } = Layout::of(packing, format, source.dims())?;
     let mut placed = match counted {

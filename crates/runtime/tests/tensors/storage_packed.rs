@@ -7,7 +7,7 @@ use lacunar_formats::structure::Named;
 use lacunar_formats::{DType, Format, FormatSpec};
 use lacunar_runtime::{Buffer, StorageError, StructureError, Structured, Tensor};
 
-/// Structures of matrices that are packed, and how many elements of one of 6 x 6 they store.
+/// Structures of matrices that are packed, and the number of elements that one of 6 x 6 stores.
 const PACKED: [(&str, u64); 16] = [
     ("symmetric", 21),
     ("skew", 15),

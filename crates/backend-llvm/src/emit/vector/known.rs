@@ -41,7 +41,7 @@ pub(super) struct Known {
     pub(super) aligned: Option<u32>,
     /// True in the version of the loop whose stores go past the caches.
     pub(super) streams: bool,
-    /// True if the loop says of how many iterations its vectors are to be: few are to be expected.
+    /// True if the loop names the number of iterations of its vectors: few are to be expected.
     pub(super) is_short: bool,
     /// True if rows of any lengths are stored, by vectors of half of a line.
     pub(super) in_halves: bool,

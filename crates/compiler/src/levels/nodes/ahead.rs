@@ -1,8 +1,8 @@
 //! The root nodes of parent positions that come next, which are asked for before they are read.
 //!
-//! First their first lines are asked for. Once these are there, a node tells where its values are, and how many elements it has: no more
-//! lines than those have are asked for then, as blocks with room for many are often almost empty. Lines behind the last element stand for its
-//! own, so that nothing branches.
+//! First their first lines are asked for. Once these are there, a node tells the place of its values, and the number of its elements: no
+//! more lines than those have are asked for then, as blocks with room for many are often almost empty. Lines behind the last element stand
+//! for its own, so that nothing branches.
 //!
 //! Small nodes whose first child is visited before their elements have others of their row on both sides, as nodes lie in the order of
 //! elements where they were laid out: so the lines before and behind a root node, and before and behind its values, are asked for as well.

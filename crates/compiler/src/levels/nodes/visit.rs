@@ -1,5 +1,5 @@
-//! The visit of a subtensor's nodes, as its schema orders it: which elements come one behind the other, where the visit goes into
-//! children, and where it goes on behind these.
+//! The visit of a subtensor's nodes in the order of its schema: the elements that come one behind the other, the places where the
+//! visit goes into children, and those where it goes on behind these.
 //!
 //! ```text
 //! seq = l, e, r          into l, which is not the last: go on before e;   a block: e, go on before r;   into r, the last: nothing is left

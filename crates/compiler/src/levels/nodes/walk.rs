@@ -34,7 +34,7 @@ use super::visit::{Place, Told, fields};
 /// The frames of a stack.
 const FRAMES: i64 = Schema::DEPTH as i64 + 2;
 
-/// The stack of an iterator: the nodes that wait, and where their visits go on.
+/// The stack of an iterator: the nodes that wait, and the places where their visits go on.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack {
     nodes: ArrayId,

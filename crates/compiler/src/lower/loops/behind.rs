@@ -1,6 +1,6 @@
 //! Loads behind the end of a segment. A back end may load more in a vector loop over the positions of a compressed level than the
-//! segment has: behind it lie those of other parents, up to the number of positions that the level has in all. So it may of a block of
-//! a node, up to the elements that it has room for.
+//! segment has: behind it lie those of other parents, up to the number of positions that the level has in all. The same holds for a
+//! block of a node, up to the elements that it has room for.
 //!
 //! A coordinate of another segment is one of the same dimension, and so is a word behind the elements of a block, or it is 0. So the
 //! loads there are in bounds if the operands are dense arrays of that dimension, and if nothing else depends on the position.

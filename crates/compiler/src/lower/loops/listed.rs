@@ -1,4 +1,4 @@
-//! Lists of stored coordinates: where fewer than half of the places of a level that is tested are stored, lanes run over those,
+//! Lists of stored coordinates: if fewer than half of the places of a level that is tested are stored, lanes run over those,
 //! and not over all places with most lanes idle. The number of stored coordinates is known when the loop is reached.
 //!
 //! ```text

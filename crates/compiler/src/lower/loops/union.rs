@@ -42,7 +42,7 @@ const NONE: i64 = i64::MAX;
 /// Moves cursors on behind a coordinate: those of a point, which are known to have it, or those that have it.
 pub(super) type MoveOn<'a> = &'a dyn Fn(&mut Lowerer<'_>, Option<Point>) -> Result<(), Diagnostic>;
 
-/// The body of a plain union of two operands and the steps behind it: where both have the coordinate, the first, or the second.
+/// The body of a plain union of two operands and the steps behind it, for coordinates of both, of the first, and of the second.
 pub(super) fn one_or_both(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,

@@ -1,4 +1,4 @@
-//! The values of results: how they are assigned, and their values before.
+//! The values of results: their assignment, and their values before.
 //!
 //! An accumulator of indices (`argmin`) has beside it the values that they are of, in a variable or an array:
 //!

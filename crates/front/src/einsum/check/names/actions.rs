@@ -1,4 +1,4 @@
-//! The names in actions: which tensors have values where, in the order of the text.
+//! The names in actions: the tensors that have values at each place, in the order of the text.
 //!
 //! A round of a loop may read values that an earlier round has assigned; the first can read only those from before the loop. So
 //! a tensor has a value from the first action in the text that gives it one.
