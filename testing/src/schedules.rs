@@ -2,8 +2,8 @@
 //! are small or huge. A few schedules are *daring*: positions are asked for wherever an operand has some, which is often refused.
 //!
 //! The maker tracks the nest of loops as it stands after each command: the variables of the statement from which a loop
-//! derives, and whether it runs over coordinates, over positions, or over a part of either. This tells which commands
-//! can come next. If a command depends on the order of the loops, a leading `reorder` of all of them has fixed it.
+//! derives, and its values: coordinates, positions, or a part of either. This tells which commands can come next. If a
+//! command depends on the order of the loops, a leading `reorder` of all of them has fixed it.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      reorder(i, j), fuse(i, j, s1), pos(s1, s2, A(i,j)), split(s2, s3, s4, 3), parallelize(s3, cpu, auto)

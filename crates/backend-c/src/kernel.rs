@@ -68,7 +68,7 @@ pub(crate) struct KernelText {
     pub(crate) directives: bool,
 }
 
-/// Prints the definition of a kernel's function. `names` are its names in C, `remarks` whether to print comments.
+/// Prints the definition of a kernel's function. `names` are its names in C; `remarks` is true if comments are printed.
 pub(crate) fn print_kernel(function: &Function, names: &Names, remarks: bool) -> KernelText {
     let mut printer = KernelPrinter {
         function,

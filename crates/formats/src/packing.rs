@@ -87,7 +87,7 @@ pub enum PackingFault {
     Order(usize),
     /// The unique elements are no interval of this dimension, under the coordinates of those before it.
     Gaps(usize),
-    /// It can't be told whether they are.
+    /// It can't be told if they are.
     TooHard,
 }
 

@@ -143,9 +143,8 @@ impl Kernel {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// The planner's choices and their reasons, in words, whether threads are left that share loops, and the machine where it is not
-    /// the one at hand; the
-    /// [warnings](Kernel::warnings) last.
+    /// The planner's choices and their reasons, in words, a note if loops could be shared but only one thread is allowed, and the
+    /// machine if it is not the one at hand; the [warnings](Kernel::warnings) last.
     ///
     /// ```
     /// use lacunar::{Format, Kernel, Options};

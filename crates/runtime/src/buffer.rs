@@ -363,7 +363,7 @@ impl Buffer {
         self.try_clone()
     }
 
-    /// Takes memory back that was shared with another buffer which is gone; whether it did.
+    /// Takes memory back that was shared with another buffer which is gone; returns true if it did.
     fn take_back(&mut self) -> bool {
         let Owner::Shared(owner) = &self.owner else { return false };
         // Nobody makes another reference in between: this is the last one.

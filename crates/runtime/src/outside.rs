@@ -80,7 +80,7 @@ impl Blocks {
         Ok((!dimensions.is_empty() && len > 0).then_some(Blocks { dimensions, levels, count, len }))
     }
 
-    /// Calls `each` with the ranges of places of a block that are outside, until it says that this is enough; whether it did.
+    /// Calls `each` with the ranges of places of a block that are outside, until it says that this is enough; returns true if it did.
     fn outside(&self, block: usize, each: &mut dyn FnMut(Range<u64>) -> bool) -> bool {
         let bases: Vec<i128> = self.dimensions.iter().map(|recovered| signed(recovered.bases[block])).collect();
         self.outside_below(0, block as u64 * self.len, &bases, each)

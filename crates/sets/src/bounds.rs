@@ -130,7 +130,7 @@ fn level(piece: &Piece) -> Level {
     level
 }
 
-/// For each column whether its value follows from a dimension, among others.
+/// For each column, true if its value follows from a dimension, among others.
 fn dependent(piece: &Piece, column: usize) -> Vec<bool> {
     let mut depends: Vec<bool> = (0..piece.outer()).map(|other| other == column).collect();
     for div in piece.divs() {

@@ -305,7 +305,7 @@ fn preimages() {
     });
 }
 
-/// A piece of a map: its constraints, the factors of its targets, and whether it has a coefficient.
+/// A piece of a map: its constraints, the factors of its targets, and a flag that is true if it has a coefficient.
 type DrawnPart = (Vec<Drawn>, [i64; 3], [i64; 3], bool);
 
 /// A map of two dimensions from drawn pieces and targets.

@@ -260,8 +260,8 @@ fn apply(name: &str, args: Vec<String>) -> String {
     if args.is_empty() { name.to_string() } else { format!("{name}({})", args.join(",")) }
 }
 
-/// An expression as text, and whether its value is an integer in taco, as that of an index variable is; `None` if it is converted to
-/// a type that we do not know.
+/// An expression as text, and a flag that is true if its value is an integer in taco, as that of an index variable is; `None` if it
+/// is converted to a type that we do not know.
 fn render(expr: &Expr, dtypes: &BTreeMap<String, DType>, placed: Placed<'_>) -> Option<(String, bool)> {
     Some(match &expr.kind {
         ExprKind::Identity(_) | ExprKind::List { .. } => return None,

@@ -142,7 +142,7 @@ impl Run<'_> {
         report
     }
 
-    /// Calls the target; whether its answer is new.
+    /// Calls the target; returns true if its answer is new.
     fn call(&mut self, input: &[u8], report: &mut Report) -> bool {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), input.to_vec()));
         let answer = guarded(|| (self.target.run)(input));

@@ -110,7 +110,7 @@ pub(super) enum Fact {
     Given,
     /// The position in the innermost group of the result, where it is not the group's counter.
     Slot(ExprId),
-    /// A variable that says whether the block of the result that is filled here was given anything.
+    /// A variable that is true if the block of the result that is filled here was given anything.
     BlockGiven(MutableVar),
     /// The slab of the result that is assembled here.
     Slab(Slab),
@@ -470,7 +470,7 @@ impl Scope {
         })
     }
 
-    /// The variable that says whether the block that is filled here was given anything.
+    /// The variable that is true if the block that is filled here was given anything.
     pub fn block_given(&self) -> Option<MutableVar> {
         self.find(|fact| match fact {
             Fact::BlockGiven(given) => Some(*given),

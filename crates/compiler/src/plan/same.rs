@@ -20,7 +20,7 @@ use crate::algebra::{preserves_fill, selected};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::Lattice;
 
-/// Lets the result of an assignment have the levels of an input, if one has its pattern and is stored like it; whether it does.
+/// Lets the result of an assignment have the levels of an input, if one has its pattern and is stored like it; returns true if it does.
 pub(super) fn take(kernel: &mut Kernel, (lhs, op, rhs): (&Access, AssignOp, &Expr), notes: &mut Vec<String>) -> bool {
     let Some(same) = pattern(kernel, lhs, op, rhs) else { return false };
     let [own, other] = [lhs.tensor, same].map(|tensor| kernel.tensors[tensor].name.as_str());

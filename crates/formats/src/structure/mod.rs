@@ -72,7 +72,7 @@ pub enum StructureFault {
     Both,
     /// A redundant element may map to one that is not unique.
     NotUnique,
-    /// It can't be told whether they are.
+    /// It can't be told if they are.
     Unknown,
 }
 

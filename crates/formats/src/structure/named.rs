@@ -340,7 +340,7 @@ mod tests {
         Some((key, 1, false))
     }
 
-    /// A structure of matrices: its name, its arguments, whether it is square, and the elements of an m by n matrix.
+    /// A structure of matrices: its name, its arguments, a flag that is true if it is square, and the elements of an m by n matrix.
     type Case = (&'static str, &'static [i64], bool, fn(i64, i64, i64, i64) -> Element);
 
     fn cases() -> Vec<Case> {

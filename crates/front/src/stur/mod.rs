@@ -86,7 +86,7 @@ pub struct Term {
 /// A factor of a product.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Factor {
-    /// An element of a tensor, or whether there is one.
+    /// An element of a tensor, or 1 at the points of a set.
     Access(Access),
     /// A comparison: 1 where it holds, else 0.
     Comparison {

@@ -189,7 +189,7 @@ fn beside(place: &Path) -> io::Result<ScratchFile> {
     ScratchFile::for_file(place).map_err(|error| io::Error::from(error.kind()))
 }
 
-/// Asks whether a file can be written there: its folder is there and can be written, and no folder has its name.
+/// Checks that a file can be written there: its folder is there and can be written, and no folder has its name.
 ///
 /// ```
 /// use lacunar_runtime::io::check_place;

@@ -122,7 +122,7 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
     })
 }
 
-/// Asks, before there is a tensor, whether one of this order (if it is known) can be written to a file: the name tells a format
+/// Checks, before there is a tensor, that one of this order (if it is known) can be written to a file: the name tells a format
 /// that is written and has such tensors, and the file can be put there.
 ///
 /// ```
@@ -147,7 +147,7 @@ pub fn check_output(path: &Path, order: Option<usize>) -> Result<(), IoError> {
     check_place(path).map_err(|source| IoError::Write { file: path.to_path_buf(), source })
 }
 
-/// Asks whether a tensor that is not dense can be written to a file, as a list of its entries.
+/// Checks that a tensor that is not dense can be written to a file, as a list of its entries.
 ///
 /// ```
 /// use std::path::Path;

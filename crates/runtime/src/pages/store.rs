@@ -119,7 +119,7 @@ impl State {
         self.versions.push(Version { base, extents, is_private });
     }
 
-    /// The extents of a version, and whether it is mapped privately.
+    /// The extents of a version, and a flag that is true if it is mapped privately.
     pub fn of(&self, base: usize) -> Option<(&[Extent], bool)> {
         let version = self.versions.iter().find(|version| version.base == base)?;
         Some((&version.extents, version.is_private))

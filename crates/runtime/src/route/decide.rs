@@ -81,7 +81,7 @@ impl Decision {
         Ok(())
     }
 
-    /// Masks values where the fill value would not be told from entries; whether it did, so that they have to be masked again.
+    /// Masks values where the fill value would not be told from entries; returns true if it did, so that they have to be masked again.
     fn mask(&mut self, goal: &Format) -> Result<bool, StorageError> {
         if !self.facts.filled || self.facts.dims.is_empty() || self.facts.is(goal) {
             return Ok(false);
@@ -168,7 +168,7 @@ impl Decision {
         if self.facts.is(goal) { Ok(()) } else { self.leave_plain(goal) }
     }
 
-    /// Takes rows out of slots, if rows are stored so; whether they are.
+    /// Takes rows out of slots, if rows are stored so; returns true if they are.
     fn take_rows(&mut self) -> Result<bool, StorageError> {
         let Some(placing) = placed::slots(&self.facts) else { return Ok(false) };
         let stage = placing.stage()?;
@@ -209,7 +209,7 @@ impl Decision {
         Ok(())
     }
 
-    /// Puts entries straight to their places, if these can be computed; whether they can.
+    /// Puts entries straight to their places, if these can be computed; returns true if they can.
     fn place(&mut self, goal: &Format) -> Result<bool, StorageError> {
         let made = placed::placed_format(goal);
         let Some(placing) = Placing::new(&self.facts, &made) else { return Ok(false) };

@@ -158,7 +158,7 @@ fn starts(entries: &impl Access, last: usize) -> Result<Option<Offsets>, AllocEr
     }))
 }
 
-/// The first coordinate that does not ascend within its segment, and whether it repeats the one before it.
+/// The first coordinate that does not ascend within its segment, and a flag that is true if it repeats the one before it.
 fn first_disorder<P: Number, C: Number>(pos: &[P], crd: &[C]) -> Option<(usize, bool)> {
     let segment = |p: usize| {
         let (start, end) = (pos[p].get() as usize, pos[p + 1].get() as usize);

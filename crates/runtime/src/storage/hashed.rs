@@ -266,7 +266,7 @@ impl<C: Stored, V: Word> Tables<C, V> {
         Ok(Tables { edges: counts, crd, values, sum: V::sum(ty) })
     }
 
-    /// Puts the entries of a list in; whether each had a coordinate of its own. There is room for all.
+    /// Puts the entries of a list in; returns true if each had a coordinate of its own. There is room for all.
     fn put_all(&mut self, list: &Unsorted) -> bool {
         let entries = list.values.as_words::<V>();
         let mut distinct = true;
@@ -291,8 +291,8 @@ impl<C: Stored, V: Word> Tables<C, V> {
         distinct
     }
 
-    /// Puts an entry in from a place of its table on, before larger coordinates; whether it was not there yet. Some place of the
-    /// table is free.
+    /// Puts an entry in from a place of its table on, before larger coordinates; returns true if it was not there yet. Some
+    /// place of the table is free.
     fn put(&mut self, parent: usize, mut place: usize, mut coordinate: C, mut value: V) -> bool {
         loop {
             let (there, stored) = (&mut self.crd[place], &mut self.values[place]);

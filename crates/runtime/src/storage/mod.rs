@@ -187,8 +187,8 @@ pub trait LevelArrays: Sync {
         Ok(Put::Nowhere)
     }
 
-    /// Removes a coordinate that is stored under a parent position; whether it could be, in place. All else is as for
-    /// [`LevelArrays::put`].
+    /// Removes a coordinate that is stored under a parent position; tells if it could be removed in place. All else is
+    /// as for [`LevelArrays::put`].
     ///
     /// # Errors
     /// Memory is refused; nothing has been changed.

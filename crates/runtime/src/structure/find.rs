@@ -57,7 +57,7 @@ struct Candidate {
     alive: AtomicBool,
 }
 
-/// The answer to a question of which it may not be told whether it holds.
+/// The answer to a question that may have none.
 ///
 /// # Errors
 /// Memory is refused.

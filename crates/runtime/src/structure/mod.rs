@@ -13,9 +13,9 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `points.rs` | a structure at given sizes: what an element is, by its coordinates |
+//! | `points.rs` | a structure at given sizes: the kind of an element, by its coordinates |
 //! | `followers.rs` | the redundant elements that follow from a unique one |
-//! | `check.rs` | whether a tensor has a structure |
+//! | `check.rs` | comparing a tensor with a structure |
 //! | `make.rs`, `dense.rs` | tensors that have one |
 //! | `packed.rs` | tensors whose format stores unique elements alone |
 //! | `find.rs`, `reach.rs`, `implied.rs` | the named structures that a tensor has; their arguments; which of them to tell |

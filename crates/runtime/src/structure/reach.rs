@@ -17,7 +17,7 @@ use super::numbers::{elements, is_zero};
 /// A band of so few diagonals is told of small matrices, too.
 const NARROW: i64 = 3;
 
-/// After so many tests whether an interval is cut, sizes of blocks are given up.
+/// After so many tests of cut intervals, sizes of blocks are given up.
 const TRIES: usize = 1 << 20;
 
 /// The counts and extents of the entries that are not 0.

@@ -34,7 +34,7 @@ struct Counted {
     word: ExprId,
 }
 
-/// The word of which an expression is whether it has the counter's bit.
+/// The word whose bit for the counter an expression tests.
 pub(super) fn tested_word(function: &Function, known: &Known, expr: ExprId) -> Option<ExprId> {
     match function.exprs[expr] {
         Expr::Word(WordOp::Bit, word, place) => is_in_lanes(function, known, word, place).then_some(word),

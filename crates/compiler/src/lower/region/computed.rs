@@ -93,7 +93,7 @@ fn is_in_order(kernel: &Kernel, lattice: &Lattice) -> bool {
     lattice.iterators.iter().filter(|it| it.mode == Mode::Coiterate).all(in_order)
 }
 
-/// True if an equation leaves one value of a variable at most; the answer is whether an interval has one for certain.
+/// Some if an equation leaves one value of a variable at most; the answer is true if an interval has one for certain.
 pub(in crate::lower) fn single(var: VarId, interval: Interval, scope: &Scope) -> Option<bool> {
     scope.facts().find_map(|fact| match fact {
         Fact::Single { var: own, there } if *own == var => Some(*there == Some(interval)),

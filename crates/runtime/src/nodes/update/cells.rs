@@ -93,7 +93,7 @@ impl View<'_> {
         }
     }
 
-    /// The same for a step of the order, from item `from` on; whether that was not enough.
+    /// The same for a step of the order, from item `from` on; returns true if that was not enough.
     pub fn step_cells(&self, base: u32, ty: usize, step: &Step, from: u32, each: &mut dyn FnMut(Cell) -> bool) -> bool {
         let node = &self.schema.nodes()[ty];
         let (room, slot) = (self.room_of(base, ty), self.slot_of(base, ty));

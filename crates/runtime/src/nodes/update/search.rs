@@ -22,7 +22,7 @@ enum Probe {
     Child(u32, Target),
     /// An element: its word and its position.
     Elem(u32, u32),
-    /// Elements side by side: their field, the word of their length, and whether there may be none.
+    /// Elements side by side: their field, the word of their length, and a flag that is true if there may be none.
     Block(usize, u32, bool),
     /// Elements, with a child before each: their fields, the types that the children refer to, and the word of the length.
     Pairs { elems: usize, children: usize, to: Target, size: u32 },
