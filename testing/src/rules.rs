@@ -1,7 +1,7 @@
 //! The meaning of a program of rules, by enumeration: every rule is evaluated at every point, as the rules are written.
 //!
-//! Nothing here is shared with the translation into statements, which it is to judge: sets are sets of points, and a product is summed over all
-//! values that its variables can have. A file of rules names its trials in comments:
+//! Nothing here is shared with the translation into statements, which it is to judge: sets are sets of points, and a product is summed
+//! over all values that its variables can have. A file of rules names its trials in comments:
 //!
 //! ```text
 //! # try: n=4 m=3

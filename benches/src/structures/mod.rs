@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The C of `peers/structures.c` has the loops that a programmer writes over packed arrays, compiled with `-O3 -march=native -ffast-math`;
-//! NumPy has `einsum` of whole tensors (`peers/structures.py`). All run on one thread and take turns. In its turn each runs twice, and the second
-//! time counts: whose tensors are still in the caches depends on who ran before. Ours are bound to the kernel, as those of C lie where they are. A
-//! time is the median of the rounds; results are compared by the sum of the values that are stored.
+//! NumPy has `einsum` of whole tensors (`peers/structures.py`). All run on one thread and take turns. In its turn each runs twice, and
+//! the second time counts: whose tensors are still in the caches depends on who ran before. Ours are bound to the kernel, as those of C
+//! lie where they are. A time is the median of the rounds; results are compared by the sum of the values that are stored.
 //!
 //! The gain from the structure of a join's covariances is measured beside: the same kernel that computes every element (`plain`), and the
 //! time to make the whole tensor of the packed one (`rebuilt`).

@@ -1,9 +1,8 @@
 //! LLVM back end of Lacunar: native code in the process, assembly, objects.
 //!
 //! Reading order: `emit` turns a function of the imperative IR into an LLVM module, `optimize` runs LLVM's passes over
-//! it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process; `stored` keeps it for later ones, and
-//! `visible` tells perf and gdb its name. `ship` makes
-//! objects for other programs, with versions for several processors.
+//! it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process; `stored` keeps it for later
+//! ones, and `visible` tells perf and gdb its name. `ship` makes objects for other programs, with versions for several processors.
 //!
 //! # The interface of a kernel
 //!

@@ -5,11 +5,11 @@
 //! bound.run()                        the arguments lie where they were
 //! ```
 //!
-//! A product of small tensors takes less time than such questions. The tensors belong to the bound kernel, so that their arrays stay where they
-//! are; their values can be changed in between.
+//! A product of small tensors takes less time than such questions. The tensors belong to the bound kernel, so that their arrays stay
+//! where they are; their values can be changed in between.
 //!
-//! On entry: tensors as for [`Kernel::run`]. On exit of each run: the result is in its tensor. The first run asks everything; where more has to
-//! be done than to call one kernel, all do.
+//! On entry: tensors as for [`Kernel::run`]. On exit of each run: the result is in its tensor. The first run asks everything; where more
+//! has to be done than to call one kernel, all do.
 
 use lacunar_runtime::{Element, Tensor as DynTensor};
 

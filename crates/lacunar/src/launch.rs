@@ -480,7 +480,8 @@ pub(crate) fn missing_pattern() -> Error {
     Error::Argument("the result has no pattern to compute the values of; assemble it first".to_string())
 }
 
-/// A function that kernels can call: `extern "C" fn(f64) -> f64`, or one of two operands of one type; of `f64`, `f32`, and integers of 32 and 64 bits.
+/// A function that kernels can call: `extern "C" fn(f64) -> f64`, or one of two operands of one type; of `f64`, `f32`, and integers of 32
+/// and 64 bits.
 pub trait ExternalFunction: Copy + Send + Sync + 'static {
     /// Its types.
     #[doc(hidden)]
@@ -546,8 +547,8 @@ impl Operator {
     ///
     /// # Safety
     /// The function gives the same value for the same operands, whenever and on whichever thread it is called; it changes nothing that
-    /// others see, it returns, and it does not unwind. A kernel may call it more or less often than a program says, and counts on the values: a
-    /// sparse result is counted first, and filled then.
+    /// others see, it returns, and it does not unwind. A kernel may call it more or less often than a program says, and counts on the
+    /// values: a sparse result is counted first, and filled then.
     ///
     /// # Errors
     /// The name is that of another function, or the types are none of `f64`, `f32`, `i64`, `u64`, `i32` and `u32`.

@@ -14,10 +14,10 @@
 //! L(i,j) = A(i,j) * (j <= i)   L(i,j) = [i - j >= 0] * A(i,j)
 //! ```
 //!
-//! Nothing is stored for an equation or an inequality: its levels are computed ([`Indicator::format`] says of which kinds they are). A gather's only
-//! array is that of the values which it gathers. All the rest of a statement's compilation takes an indicator for a sparse operand, so
-//! that windows, strides, shifts, gathers and scatters work over every format, in results as well as in operands. An index outside of
-//! its dimension meets no coordinate there, and the element is absent.
+//! Nothing is stored for an equation or an inequality: its levels are computed ([`Indicator::format`] says of which kinds they are). A
+//! gather's only array is that of the values which it gathers. All the rest of a statement's compilation takes an indicator for a sparse
+//! operand, so that windows, strides, shifts, gathers and scatters work over every format, in results as well as in operands. An index
+//! outside of its dimension meets no coordinate there, and the element is absent.
 //!
 //! The bracket is Iverson's; Ghorbani et al. 2023, §4, write a contraction with such a tensor as a comparison in a rule.
 

@@ -11,7 +11,8 @@
 //! Random real numbers are uniform in [0, 1), or (0, 1] where only some entries are stored, so that none of them is 0;
 //! integers are uniform in 1 to 9; booleans are a coin, or true where only some entries are stored.
 //!
-//! The same kind, sizes, type and seed give the same tensor, with any number of threads. The generator is SplitMix64 (Steele, Lea, Flood: *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
+//! The same kind, sizes, type and seed give the same tensor, with any number of threads. The generator is SplitMix64 (Steele, Lea, Flood:
+//! *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
 //!
 //! ```
 //! use lacunar_formats::{DType, Format};

@@ -69,7 +69,8 @@ fn goes_through(kernel: &Kernel, consumer: &Stmt, tensor: TensorId, so: &dyn Fn(
 }
 
 /// True if loops of a loop's body go through a workspace in a way that is asked for. If an operand of the body is absent, the rest of it
-/// may be merged otherwise: `U(k) + w(l) * T(k,l)` visits all `l` where `U(k)` is present, and looks `w` up at the coordinates of `T` elsewhere.
+/// may be merged otherwise: `U(k) + w(l) * T(k,l)` visits all `l` where `U(k)` is present, and looks `w` up at the coordinates of `T`
+/// elsewhere.
 fn inside(
     kernel: &Kernel,
     body: &Stmt,

@@ -15,10 +15,11 @@
 //! }
 //! ```
 //!
-//! Levels above whose positions are in the order of their coordinates have the next rows at the next positions. The same holds for other levels of
-//! nodes, for the most part: conversions and compaction number positions in order, and nodes that come later get positions near their neighbors'.
-//! A row that is asked for in vain costs little. Data that the caches keep is not asked for ([`Reach`]). Rows of a few elements pass faster than
-//! memory answers: so there are as many under way as the first level has room for, if they are short. Nothing of this changes a value.
+//! Levels above whose positions are in the order of their coordinates have the next rows at the next positions. The same holds for other
+//! levels of nodes, for the most part: conversions and compaction number positions in order, and nodes that come later get positions near
+//! their neighbors'. A row that is asked for in vain costs little. Data that the caches keep is not asked for ([`Reach`]). Rows of a few
+//! elements pass faster than memory answers: so there are as many under way as the first level has room for, if they are short. Nothing
+//! of this changes a value.
 //!
 //! Paper: Ainsworth and Jones, *Software prefetching for indirect memory accesses* (CGO 2017).
 

@@ -18,19 +18,19 @@
 //! | `views` | the levels that tensors are walked through by, made of those that are stored |
 //! | `arguments` | checks of the arguments that a shipped kernel is given |
 //! | `scope` | the facts that are known at a place |
-//! | `units/` | loops that threads share: how many chunks, which share each has |
+//! | `units/` | loops that threads share: the number of chunks, and the share of each |
 //! | `producers` | a `where`: a producer fills workspaces, a consumer reads them |
 //! | `nest` | loops over variables that a schedule derived: counters, and the last loop, which finishes an original variable |
 //! | `derive` | the values of variables and the positions of levels, from those that are known |
 //! | `region` | the part of its values that a loop takes |
-//! | `strategy` | how the loop over an original variable is run, from its lattice; pure, printed by `--emit loops` |
-//! | `iter` | iterators: where they begin, whether they are at an end, how they go on |
+//! | `strategy` | the way to run the loop over an original variable, from its lattice; pure, printed by `--emit loops` |
+//! | `iter` | iterators: their beginning, their end, and their next step |
 //! | `loops/` | the code of each strategy, and the cases at a coordinate |
-//! | `compute` | values, and whether they are present |
+//! | `compute` | values, and the conditions under which they are present |
 //! | `sinks/` | the destinations of values: dense results, appended ones, given patterns, workspaces, copies of threads |
-//! | `count` | how much a producer adds at most, and where, before it runs |
+//! | `count` | the most additions of a producer, and the interval of their coordinates, before it runs |
 //! | `coverage` | the places of a result that are certain to be written |
-//! | `caches` | what caches do not keep: results that are stored past them, operands that are prefetched |
+//! | `caches` | tensors that exceed the caches: results that are stored past them, operands that are prefetched |
 //! | `ahead` | nodes that are asked for before they are read |
 //! | `uncertain` | accesses that may be absent at a place |
 //! | `room` | small arrays that loops ask for, made once where the loops of a thread begin |

@@ -104,8 +104,8 @@ fn scattered_beside(stmt: &Stmt) -> Vec<VarId> {
     }
 }
 
-/// True if the loops over a variable, of those that scatter beside a sum, come to neighbors one after the other: they add to a variable, and to
-/// neighboring elements, so that no two iterations meet.
+/// True if the loops over a variable, of those that scatter beside a sum, come to neighbors one after the other: they add to a variable,
+/// and to neighboring elements, so that no two iterations meet.
 fn scatters_to_neighbors(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
     match stmt {
         Stmt::Assign(_) => true,

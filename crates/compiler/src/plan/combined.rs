@@ -69,7 +69,8 @@ impl<'e> Combined<'e> {
                     Met::Both
                 };
                 let support = support(tensors, *function, left, right);
-                // A function of an operand and a number, absent where the operand is, has the operand's elements: `A(i,j) > 0`, `log(1 + A(i,j))`.
+                // A function of an operand and a number, absent where the operand is, has the operand's elements: `A(i,j) > 0`,
+                // `log(1 + A(i,j))`.
                 let other = match (is_number(left), is_number(right)) {
                     (false, true) => Some(left),
                     (true, false) => Some(right),

@@ -25,8 +25,8 @@ use crate::reduction::make_explicit;
 const MOST_STEPS: usize = 1 << 14;
 const MOST_BIJECTIONS: usize = 64;
 
-/// Lets statements that repeat an earlier one read the result of that, if `may` says that they may be changed. Returns their numbers, each with
-/// a note for people.
+/// Lets statements that repeat an earlier one read the result of that, if `may` says that they may be changed. Returns their numbers,
+/// each with a note for people.
 ///
 /// ```
 /// use lacunar_compiler::structure::share;

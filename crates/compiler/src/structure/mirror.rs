@@ -12,8 +12,9 @@
 //! ```
 //!
 //! A term is *mirrored* so if it is a sum of products in which the tensor stands once, whose other operands have no gaps, and which goes to a
-//! result without gaps, all of whose variables it has. Other variables than the tensor's stay as they are; beside a matrix there may be none, as whole rows of a product are
-//! summed up in registers, which spares more than half of the matrix. All else reads the whole tensor ([`settle`]).
+//! result without gaps, all of whose variables it has. Other variables than the tensor's stay as they are; beside a matrix there may be
+//! none, as whole rows of a product are summed up in registers, which spares more than half of the matrix. All else reads the whole
+//! tensor ([`settle`]).
 //!
 //! ```text
 //! D(i,r) = T(i,j,k) * B(j,r) * C(k,r)     T symmetric: up to six products of each entry of T, for every r
@@ -325,9 +326,9 @@ pub(crate) fn as_terms(tensors: &Arena<Tensor>, rhs: &Expr) -> Expr {
     terms.reduce(|a, b| Expr::binary(BinaryFn::Add, a, b, dtype)).unwrap_or(flat)
 }
 
-/// Puts the products beside those of the unique elements, in a kernel whose loops are made for these. An assignment with `=` then combines with its
-/// target, because products go to other places in any order, or because the statement updates its result. `read` gives the tensor that is read in
-/// place of one.
+/// Puts the products beside those of the unique elements, in a kernel whose loops are made for these. An assignment with `=` then
+/// combines with its target, because products go to other places in any order, or because the statement updates its result. `read` gives
+/// the tensor that is read in place of one.
 ///
 /// # Errors
 /// An internal error if an element is read nowhere.

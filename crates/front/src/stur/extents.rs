@@ -1,15 +1,17 @@
 //! The sizes of tensors, and the sets of points that rules speak of, in a program without symbols.
 //!
-//! A set is a list of conjunctions of comparisons, over the places of a tensor's indices; no two of them hold at one point, so that a product with
-//! the set is a sum of products with each. Coordinates begin at 0, so that the upper bounds of its dimensions give a tensor's size.
+//! A set is a list of conjunctions of comparisons, over the places of a tensor's indices; no two of them hold at one point, so that a
+//! product with the set is a sum of products with each. Coordinates begin at 0, so that the upper bounds of its dimensions give a
+//! tensor's size.
 //!
 //! ```text
 //! A:D(i,j) := (0 <= i < 6) * (0 <= j <= i)      #0 >= 0, 5 - #0 >= 0, #1 >= 0, #0 - #1 >= 0      A: 6 x 6
 //! E:U(i) := (i < 4) + (i = 2*k)                 #0 >= 0, 3 - #0 >= 0;   #0 - 4 >= 0, #0 - 2 (#0 / 2) = 0
 //! ```
 //!
-//! A set of one term whose variables are all told keeps the comparisons as they are written. Others are made disjoint, without variables that only
-//! exist, by the algebra of sets. A redundancy map is the set of its points and targets side by side, with the coefficient as its value.
+//! A set of one term whose variables are all told keeps the comparisons as they are written. Others are made disjoint, without variables
+//! that only exist, by the algebra of sets. A redundancy map is the set of its points and targets side by side, with the coefficient as
+//! its value.
 
 use std::collections::BTreeMap;
 

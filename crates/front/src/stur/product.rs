@@ -1,5 +1,5 @@
-//! A term of a rule for values, made ready to be summed: variables that equations tell are replaced, each other one has a size, and comparisons
-//! that hold anyway are left out.
+//! A term of a rule for values, made ready to be summed: variables that equations tell are replaced, each other one has a size, and
+//! comparisons that hold anyway are left out.
 //!
 //! A variable that is not in the head is summed over. Its size is that of the smallest dimension that it is an index of; of one that is no
 //! index, comparisons tell the range, whose beginning is moved to 0. Elements outside of a tensor are absent, so that comparisons need not

@@ -85,8 +85,8 @@ pub(crate) fn count(view: View, parent: u64) -> u64 {
     count
 }
 
-/// The parent position from which the way down to the first node without a child before its elements is the longest, if any has nodes. Balanced
-/// trees have the most elements there. The ways of lists end at once: the longest of them is not told.
+/// The parent position from which the way down to the first node without a child before its elements is the longest, if any has nodes.
+/// Balanced trees have the most elements there. The ways of lists end at once: the longest of them is not told.
 pub(crate) fn deepest(view: View) -> Option<u64> {
     let depth = |root: u32| {
         let (mut depth, mut node) = (0u32, view.open(view.schema.entry(), root));

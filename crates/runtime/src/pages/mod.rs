@@ -82,8 +82,8 @@ impl Pages {
         Some(Pages { span, capacity, clean, store: Arc::clone(store) })
     }
 
-    /// Another version, with the first `used` bytes of this one, in which so many places are about to be written to; `None` if a copy costs less.
-    /// Nobody writes to this one meanwhile, as it is borrowed.
+    /// Another version, with the first `used` bytes of this one, in which so many places are about to be written to; `None` if a copy
+    /// costs less. Nobody writes to this one meanwhile, as it is borrowed.
     pub fn version(&self, used: usize, changes: usize) -> Option<Pages> {
         let (page, own) = (system::page(), self.span.base().as_ptr() as usize);
         let mut state = self.store.lock();

@@ -11,9 +11,9 @@
 //! skyline       bins  i      counted  j, banded: the least and the most
 //! ```
 //!
-//! The source has a dense level over the dimension that makes bins, and compressed ones below ([`Placing::stage`]). So a bin's entries follow each other, and threads take ranges of bins, or of rows where there is one bin.
-//! Besides the result there are, for each thread, four bytes for each coordinate of a counted level that is compressed. The way
-//! back from slots is that of `rows.rs`.
+//! The source has a dense level over the dimension that makes bins, and compressed ones below ([`Placing::stage`]). So a bin's entries
+//! follow each other, and threads take ranges of bins, or of rows where there is one bin. Besides the result there are, for each thread,
+//! four bytes for each coordinate of a counted level that is compressed. The way back from slots is that of `rows.rs`.
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §5
 //! (attribute queries) and §6 (assembly).

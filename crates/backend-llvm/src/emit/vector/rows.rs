@@ -1,8 +1,8 @@
 //! Rows of any lengths, whose ends are read from memory, and which are only stored.
 //!
-//! They begin anywhere in a line, and are stored by vectors of half of a line, of which each second one crosses into the next line, where those of
-//! whole lines all would. The rest of such a row is stored by a vector that ends where the row does, some values a second time; where
-//! values are added, by ever shorter vectors, as a store under a mask costs more than two.
+//! They begin anywhere in a line, and are stored by vectors of half of a line, of which each second one crosses into the next line, where
+//! those of whole lines all would. The rest of such a row is stored by a vector that ends where the row does, some values a second time;
+//! where values are added, by ever shorter vectors, as a store under a mask costs more than two.
 //!
 //! ```text
 //! while counter + 8 <= end { two vectors of 4 }; if counter + 4 <= end { one };

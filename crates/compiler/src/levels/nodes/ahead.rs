@@ -155,7 +155,8 @@ fn length_of_block(node: &Node) -> Option<u32> {
     Some(node.fields[size].offset)
 }
 
-/// Asks for the lines of some elements of an array, behind a first one, each of which has so many; for no element behind the last that is used.
+/// Asks for the lines of some elements of an array, behind a first one, each of which has so many; for no element behind the last that is
+/// used.
 fn prefetch_lines(
     b: &mut Builder,
     (array, first): (ArrayId, ExprId),

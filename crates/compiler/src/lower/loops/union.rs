@@ -2,8 +2,9 @@
 //!
 //! There are three situations. The first two are merges at the innermost level that have a value at every coordinate they meet. A merge of
 //! two operands has a branch for each combination, and each branch advances the cursors of its own operands. A step then waits for the step
-//! before only where the processor mispredicts the branch. (Without branches it waits for a position, for the coordinate there, and for their comparison. On Zen 5, sums of rows
-//! of 5 to 14 entries take 2.4 to 3.0 nanoseconds a coordinate so; by branches 1.1 where patterns alternate, and 2.9 where they are random.)
+//! before only where the processor mispredicts the branch. (Without branches it waits for a position, for the coordinate there, and for
+//! their comparison. On Zen 5, sums of rows of 5 to 14 entries take 2.4 to 3.0 nanoseconds a coordinate so; by branches 1.1 where
+//! patterns alternate, and 2.9 where they are random.)
 //!
 //! A merge of three operands or more has too many combinations. It reads each operand where its cursor stands, and drops the value unless
 //! the cursor has the coordinate:

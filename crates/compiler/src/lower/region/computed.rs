@@ -178,8 +178,8 @@ pub(in crate::lower) fn strips(
     Ok((cx.b.define("first_strip", low), cx.b.define("end_strip", high)))
 }
 
-/// The values of a variable, within others, of elements that are to be computed, and the numbers of the conditions that hold there then; `None`
-/// if nothing confines them here.
+/// The values of a variable, within others, of elements that are to be computed, and the numbers of the conditions that hold there then;
+/// `None` if nothing confines them here.
 fn interval(
     cx: &mut Lowerer<'_>,
     var: VarId,
@@ -280,8 +280,8 @@ fn ahead(
     (!used.is_empty()).then_some(((low, high), used))
 }
 
-/// The values of a variable, within others, that conditions leave where other variables are known to be in a strip alone: those of all values in
-/// the strip together. `None` if there is no such condition.
+/// The values of a variable, within others, that conditions leave where other variables are known to be in a strip alone: those of all
+/// values in the strip together. `None` if there is no such condition.
 fn loosely(cx: &mut Lowerer<'_>, var: VarId, within: Interval, scope: &Scope) -> Result<Option<Interval>, Diagnostic> {
     let (kernel, bound) = (cx.kernel, scope.bound());
     let Some((followers, result)) = kernel.followers.as_ref().zip(result_of(kernel)) else { return Ok(None) };

@@ -5,8 +5,9 @@
 //! sizes but that a tensor's dimension has one.
 //!
 //! A rule is a function from an expression to the structure of its value ([`Closed`]); it may have no answer. [`RULES`] are asked in order,
-//! the most special first; an expression that no rule knows has no structure. A rule states the conditions on the algebra that it needs: coefficients go through a function that is linear in the operand, absent operands annihilate products
-//! alone, and sorting needs a commutative operation.
+//! the most special first; an expression that no rule knows has no structure. A rule states the conditions on the algebra that it needs:
+//! coefficients go through a function that is linear in the operand, absent operands annihilate products alone, and sorting needs a
+//! commutative operation.
 //!
 //! Soundness of every rule is one sentence: `T(x) = c T(x')` for every point `x` with target `x'` and coefficient `c`, `T(x) = 0` outside of
 //! the support, and `x'` is its own target. The tests hold results against values at random.

@@ -1,7 +1,8 @@
 //! Sums and other functions of values at a point: `T(x) = f(M(x), V(x))`.
 //!
 //! A point at which all operands that have a value send it to one target, with one coefficient, follows from that target, provided the
-//! others have none there either. Along variables that an operand does not use, it has the same value everywhere. In sums and differences any coefficient may stand before both; elsewhere it has to be 1.
+//! others have none there either. Along variables that an operand does not use, it has the same value everywhere. In sums and differences
+//! any coefficient may stand before both; elsewhere it has to be 1.
 //!
 //! ```text
 //! S(i,j) + D(i,j), symmetric and diagonal       (i,j) -> (j,i), as D has nothing at either

@@ -1,9 +1,9 @@
 //! Expressions that do not change when two variables are exchanged, up to a sign or conjugation.
 //!
-//! Terms, factors and the operands of other commutative functions are compared without their order. If no operand has redundancy of its own, the
-//! value follows from that at the exchanged coordinates; if an exchange changes the sign, it is 0 between equal coordinates, for finite values. A
-//! result that is declared symmetric is so if it does not change by the exchange of any two neighboring variables, which says it without the pieces
-//! of its map ([`is_symmetric`]).
+//! Terms, factors and the operands of other commutative functions are compared without their order. If no operand has redundancy of its
+//! own, the value follows from that at the exchanged coordinates; if an exchange changes the sign, it is 0 between equal coordinates, for
+//! finite values. A result that is declared symmetric is so if it does not change by the exchange of any two neighboring variables, which
+//! says it without the pieces of its map ([`is_symmetric`]).
 //!
 //! ```text
 //! A(i,j) + A(j,i)                symmetric, for any square A

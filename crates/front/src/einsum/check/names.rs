@@ -1,8 +1,8 @@
 //! Step 1: the meaning of each name.
 //!
 //! On exit every name is a tensor of one order, an index variable, or a function; every tensor is an input or a result; every
-//! declaration is of something in the program. `actions` goes through the program in its order. A mistake that follows from another one is not told. In `y(i) = sqrt(A(i,j))`, `y`
-//! is a result of order 1, `A` an input of order 2, `i` and `j` are variables.
+//! declaration is of something in the program. `actions` goes through the program in its order. A mistake that follows from another one
+//! is not told. In `y(i) = sqrt(A(i,j))`, `y` is a result of order 1, `A` an input of order 2, `i` and `j` are variables.
 
 mod actions;
 
