@@ -61,11 +61,11 @@ pub enum Entries {
 pub struct Wanted<'a> {
     /// A folder of files.
     pub folder: Option<&'a Path>,
-    /// Made-up inputs, though there may be files.
+    /// True for made-up inputs, though there may be files.
     pub made_up: bool,
-    /// Series of matrices as well, in each of which one thing grows.
+    /// True for series of matrices as well, in each of which one thing grows.
     pub scaling: bool,
-    /// Few and small ones.
+    /// True for few and small ones.
     pub quick: bool,
 }
 

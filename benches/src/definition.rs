@@ -86,10 +86,10 @@ pub struct Definition {
     pub largest_square: Option<u64>,
     /// Leave out inputs of which the result, in a format with a map, stores more values than so many for each entry.
     pub largest_fill: Option<f64>,
-    /// Leave out inputs whose sizes are not multiples of the sizes of the result's blocks.
+    /// True if inputs are left out whose sizes are not multiples of the sizes of the result's blocks.
     #[serde(default)]
     pub whole_blocks: bool,
-    /// Leave out matrices that are not symmetric.
+    /// True if matrices that are not symmetric are left out.
     #[serde(default)]
     pub symmetric: bool,
     /// The variants of the kernel that a peer's program has, by peer.
@@ -164,7 +164,7 @@ pub struct Taco {
     /// Scheduling commands; the kernel is measured with and without them.
     #[serde(default)]
     pub schedule: Vec<String>,
-    /// Call `assemble` and then `compute`, not `evaluate`, where the result is assembled.
+    /// True if `assemble` and then `compute` are called, not `evaluate`, where the result is assembled.
     #[serde(default)]
     pub phases: bool,
 }

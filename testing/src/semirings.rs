@@ -61,7 +61,7 @@ pub struct Job {
     format: &'static str,
     result: &'static str,
     dtype: DType,
-    /// Elements that are not stored are the identity of combining, and not 0.
+    /// True if elements that are not stored are the identity of combining, and not 0.
     fills: bool,
     threads: usize,
 }

@@ -83,7 +83,7 @@ pub enum Through {
     Tensor {
         /// The place.
         place: usize,
-        /// Nothing is added, and the factor is 1.
+        /// True if nothing is added, and the factor is 1.
         alone: bool,
     },
     /// A value of a list of so many numbers from 0, in descending order, as many as the variable has values.

@@ -12,9 +12,9 @@ const MEMORY: u64 = 12 << 30;
 /// The engines that have room.
 #[derive(Debug, PartialEq)]
 pub struct Room {
-    /// The peers.
+    /// True if there is room for the peers.
     pub for_peers: bool,
-    /// Kernels written by hand besides.
+    /// True if there is room for kernels written by hand besides.
     pub for_floor: bool,
     /// The number of programs that are left out.
     left_out: usize,

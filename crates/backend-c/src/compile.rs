@@ -39,9 +39,9 @@ pub struct CcOptions {
     pub compiler: Vec<OsString>,
     /// `-O0` to `-O3`.
     pub optimization: u8,
-    /// Use all instructions of this machine.
+    /// True if all instructions of this machine are used.
     pub native: bool,
-    /// Let sums be reassociated, unless a kernel is strict. C compilers then drop terms that cancel, infinite or not.
+    /// True if sums may be reassociated, unless a kernel is strict. C compilers then drop terms that cancel, infinite or not.
     pub reassociate: bool,
     /// Further flags, after the others.
     pub flags: Vec<OsString>,

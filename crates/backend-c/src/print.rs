@@ -29,7 +29,7 @@ pub enum Purpose {
 /// The look of the C text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct COptions {
-    /// Explain the arguments and print the function's remarks.
+    /// True if the arguments are explained and the function's remarks printed.
     pub comments: bool,
     /// The name of the header without `.h`; the (first) kernel's if there is none.
     pub file_name: Option<String>,

@@ -235,7 +235,7 @@ struct Wanted<'a> {
     name: &'a str,
     given: &'a Given,
     order: usize,
-    /// Its values are indices.
+    /// True if its values are indices.
     is_index: bool,
 }
 

@@ -119,48 +119,48 @@ pub struct LevelKind(pub(crate) &'static LevelInfo);
 pub struct Level {
     /// The kind of the level, which says how coordinates are stored.
     pub kind: LevelKind,
-    /// No coordinate occurs twice under one parent. A level that is not unique repeats a coordinate once for each position
-    /// of the singleton levels below it (as the rows of a coordinate list do).
+    /// True if no coordinate occurs twice under one parent. A level that is not unique repeats a coordinate once for each
+    /// position of the singleton levels below it (as the rows of a coordinate list do).
     pub unique: bool,
 }
 
 /// The properties that the coordinates of a level always have (Chou et al. 2018, Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Properties {
-    /// Every coordinate of the dimension is stored.
+    /// True if every coordinate of the dimension is stored.
     pub full: bool,
-    /// Coordinates under one parent ascend with their positions.
+    /// True if coordinates under one parent ascend with their positions.
     pub ordered: bool,
-    /// No coordinate occurs twice under one parent.
+    /// True if no coordinate occurs twice under one parent.
     pub unique: bool,
-    /// Every parent position has exactly one child position, of the same number.
+    /// True if every parent position has exactly one child position, of the same number.
     pub branchless: bool,
-    /// Positions are contiguous: no position is unused.
+    /// True if positions are contiguous: no position is unused.
     pub compact: bool,
-    /// Coordinates without entries may be stored, with zeros, as padding.
+    /// True if coordinates without entries may be stored, with zeros, as padding.
     pub padded: bool,
-    /// There is at most one coordinate under each parent.
+    /// True if there is at most one coordinate under each parent.
     pub single: bool,
-    /// Neighboring coordinates under one parent may share a position.
+    /// True if neighboring coordinates under one parent may share a position.
     pub shared: bool,
 }
 
 /// The access and assembly functions that a level offers (Chou et al. 2018, Table 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Coordinates can be enumerated, one after the other, and each gives its position.
+    /// True if coordinates can be enumerated, one after the other, and each gives its position.
     pub iterate_coordinates: bool,
-    /// Any range of positions can be enumerated, and each that is used gives its coordinate, without those before it.
+    /// True if any range of positions can be enumerated, and each that is used gives its coordinate, without those before it.
     pub iterate_positions: bool,
-    /// The position of a coordinate is computed without a search and always exists.
+    /// True if the position of a coordinate is computed without a search and always exists.
     pub locate: bool,
-    /// The position of a coordinate can be searched for, in at most logarithmic time; it may be absent.
+    /// True if the position of a coordinate can be searched for, in at most logarithmic time; it may be absent.
     pub search: bool,
-    /// For every coordinate of the dimension, a computation without a search tells if it is stored, and its position.
+    /// True if, for every coordinate of the dimension, a computation without a search tells if it is stored, and its position.
     pub test: bool,
-    /// A result can be assembled by appending coordinates in order.
+    /// True if a result can be assembled by appending coordinates in order.
     pub append: bool,
-    /// A result can be assembled by writing coordinates in any order.
+    /// True if a result can be assembled by writing coordinates in any order.
     pub insert: bool,
 }
 

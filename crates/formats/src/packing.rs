@@ -53,7 +53,7 @@ struct Packed {
     counts: Vec<Option<Count>>,
     /// For each level its runs, if they are alike.
     runs: Vec<Option<Runs>>,
-    /// No element is 0 because of where it is.
+    /// True if no element is 0 by its place.
     is_full: bool,
 }
 

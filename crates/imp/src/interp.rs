@@ -47,7 +47,7 @@ pub struct Limits {
     pub array_bytes: usize,
     /// The seed of the order in which the iterations of parallel loops run.
     pub seed: u64,
-    /// `Output` arrays come without values, as memory does that was only allocated.
+    /// True if `Output` arrays come without values, as memory does that was only allocated.
     pub blank_outputs: bool,
 }
 

@@ -120,7 +120,7 @@ pub type ArrayId = Handle<Array>;
 pub struct Function {
     /// Its name: an identifier of C.
     pub name: String,
-    /// Sums must not be reassociated nor products and sums contracted.
+    /// True if sums must not be reassociated nor products and sums contracted.
     pub strict: bool,
     /// Parameters, in the order of the kernel interface.
     pub params: Vec<Param>,

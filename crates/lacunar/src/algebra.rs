@@ -140,7 +140,7 @@ struct Side {
     text: String,
     value: Scalar,
     met: Vec<Scalar>,
-    /// A number overflowed on the way.
+    /// True if a number overflowed on the way.
     overflows: bool,
 }
 

@@ -20,7 +20,7 @@ use crate::error::Error;
 /// The form in which structured tensors are given to a program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Givens {
-    /// The caller vouches for structures.
+    /// True if the caller vouches for structures.
     pub hold: bool,
     /// The tensors that are given by unique elements, and read whole.
     pub completed: Vec<TensorId>,

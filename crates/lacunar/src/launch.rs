@@ -28,7 +28,7 @@ pub(crate) struct Call<'a> {
     pub sizes: &'a [u64],
     /// The result before: its values are updated, or its memory used again.
     pub before: Option<Tensor>,
-    /// It is the first of two phases: nobody reads the result's values before the second has written them all.
+    /// True if it is the first of two phases: nobody reads the result's values before the second has written them all.
     pub first_phase: bool,
 }
 

@@ -38,10 +38,10 @@ pub struct Options {
     pub threads: Option<usize>,
     /// Tells if results are assembled, computed, or both.
     pub phase: Phase,
-    /// Sums are formed in an order that depends neither on the processor nor on the number of threads, and not contracted with
-    /// products. (Chunks of a long sum are added up one after the other.)
+    /// True if sums are formed in an order that depends neither on the processor nor on the number of threads, and not
+    /// contracted with products. (Chunks of a long sum are added up one after the other.)
     pub strict: bool,
-    /// Small sizes that are declared become constants of the kernel, which is then faster and fits those sizes only.
+    /// True if small sizes that are declared become constants of the kernel, which is then faster and fits those sizes only.
     pub specialize: bool,
     /// The number of scalar iterations that are worth handing to a thread; unless given, the machine's.
     pub grain: Option<u64>,
@@ -54,17 +54,17 @@ pub struct Options {
     pub machine: Option<String>,
     /// The effort of the back end on the code.
     pub optimization: Optimization,
-    /// Without a schedule, one that [`crate::tune`] has stored for such a program on such data is taken. Tuning itself stores
-    /// nothing where this is not set.
+    /// True if, without a schedule, one that [`crate::tune`] has stored for such a program on such data is taken. Tuning
+    /// itself stores nothing where this is not set.
     pub tuned: bool,
-    /// Code of the same kernel that was made before is taken, in this process or, with LLVM, in an earlier one.
+    /// True if code of the same kernel that was made before is taken, in this process or, with LLVM, in an earlier one.
     pub reuse: bool,
     /// The folder for data that later processes use; unless given, `LACUNAR_CACHE` names it, or else it is the folder
     /// `lacunar` in the user's folder for caches (`XDG_CACHE_HOME`).
     pub cache: Option<PathBuf>,
     /// The first index of the tensor files (`.tns`) and edge lists that the program itself reads and writes.
     pub base: IndexBase,
-    /// Operands are not compared with their structures: somebody has done that.
+    /// True if operands are not compared with their structures: somebody has done that.
     pub structures_hold: bool,
     /// Stages whose text is kept ([`crate::Kernel::text`]): `notation`, `concrete`, ..., or `all`.
     pub emit: Vec<String>,

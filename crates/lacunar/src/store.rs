@@ -46,7 +46,7 @@ pub(crate) struct Entry {
 /// A schedule, as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Winner {
-    /// The planner chooses everything that the commands leave open; else nobody does.
+    /// True if the planner chooses everything that the commands leave open; else nobody does.
     pub planned: bool,
     pub schedule: String,
 }

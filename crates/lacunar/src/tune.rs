@@ -52,7 +52,7 @@ pub struct Effort {
     pub time: Duration,
     /// The most rounds after the first; three at least.
     pub rounds: u32,
-    /// Every candidate is measured in every round, however slow it is and however long it takes.
+    /// True if every candidate is measured in every round, however slow it is and however long it takes.
     pub exhaustive: bool,
 }
 
@@ -268,7 +268,7 @@ struct Runner {
     wanted: Option<usize>,
     kernel: Kernel,
     seconds: Vec<f64>,
-    /// It is run in further rounds.
+    /// True if it is run in further rounds.
     stays: bool,
 }
 

@@ -32,7 +32,7 @@ pub struct Kernel {
     pub vars: Arena<IndexVar>,
     /// The statement to run.
     pub stmt: Stmt,
-    /// Results hold values on entry, which the statement adds to (`+=`).
+    /// True if results hold values on entry, which the statement adds to (`+=`).
     pub updates: bool,
     /// The derivations of its loops' variables from those of its accesses.
     pub provenance: Provenance,

@@ -18,7 +18,7 @@ pub struct Followers {
     pub computed: Vec<Condition>,
     /// The others.
     pub parts: Vec<Follower>,
-    /// The others have no place, as the result's format is packed: nothing may be written there.
+    /// True if the others have no place, as the result's format is packed: nothing may be written there.
     pub is_packed: bool,
 }
 
@@ -42,6 +42,6 @@ pub struct Condition {
     pub sizes: Vec<i64>,
     /// The number.
     pub constant: i64,
-    /// The sum is 0.
+    /// True if the sum is 0.
     pub is_equation: bool,
 }

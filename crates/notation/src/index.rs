@@ -72,7 +72,7 @@ pub struct Tensor {
     pub indicator: Option<Box<Indicator>>,
     /// The structure of its elements, known before any is given; its parameters are the sizes of the dimensions.
     pub structure: Option<Box<Structure>>,
-    /// The unique elements of its structure alone are stored: all others follow from these.
+    /// True if the unique elements of its structure alone are stored: all others follow from these.
     pub is_unique: bool,
     /// The place at which it first appears.
     pub span: Span,

@@ -76,11 +76,11 @@ pub struct Properties {
     pub identity: Option<Literal>,
     /// The value that makes the result this value, whatever the other operands.
     pub annihilator: Option<Literal>,
-    /// Operands may be exchanged.
+    /// True if operands may be exchanged.
     pub commutative: bool,
-    /// Three values may be combined in either order.
+    /// True if three values may be combined in either order.
     pub associative: bool,
-    /// A value with itself is itself.
+    /// True if a value with itself is itself.
     pub idempotent: bool,
 }
 

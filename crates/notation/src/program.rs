@@ -53,7 +53,7 @@ pub enum Action {
         file: String,
         /// The numbers of the first entry and of that behind the last; all entries, if there are none.
         range: Option<(Condition, Condition)>,
-        /// The entries go.
+        /// True if the entries go.
         removes: bool,
     },
     /// The first tensor becomes a copy of the second one, which later changes of that one leave as it is.

@@ -325,7 +325,7 @@ impl fmt::Display for Parts {
 pub struct Effect<'a> {
     /// It names these.
     pub uses: Vec<&'a Name>,
-    /// They have no loops any more.
+    /// True if they have no loops any more.
     pub replaces: bool,
     /// It makes these.
     pub makes: Vec<&'a Name>,

@@ -41,7 +41,7 @@ struct Header {
     /// Bytes of the allocation or mapping.
     total: usize,
     mapped: bool,
-    /// It was kept, and given out again.
+    /// True if it was kept, and given out again.
     reused: bool,
 }
 

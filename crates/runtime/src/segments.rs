@@ -80,7 +80,7 @@ pub struct Segments<'a> {
     values: Option<&'a Buffer>,
     /// The numbers at which segments begin, where they are not positions.
     numbers: Option<Array<u64>>,
-    /// More coordinates are to come.
+    /// True if more coordinates are to come.
     grows: bool,
 }
 

@@ -88,7 +88,7 @@ impl Vectors {
 /// The work that a function has for LLVM's passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
-    /// There are loops that may be unrolled, vectorized or replaced by calls, or complex numbers, whose parts become vectors.
+    /// True if there are loops that may be unrolled, vectorized or replaced by calls, or complex numbers, whose parts become vectors.
     pub(crate) loops: bool,
 }
 
@@ -139,7 +139,7 @@ pub(super) struct LoopHint {
     width: u32,
     /// Copies of the body that run at once; 0: as LLVM likes.
     interleave: u32,
-    /// The remaining elements take one more vector under a mask, rather than one step each.
+    /// True if the remaining elements take one more vector under a mask, rather than one step each.
     masked: bool,
     /// The number of copies of the body; 0: one for every iteration.
     unroll: Option<u32>,

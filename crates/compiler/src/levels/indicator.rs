@@ -253,7 +253,7 @@ impl LevelCode for Interval {
 #[derive(Debug)]
 struct Solution {
     term: Term,
-    /// There is one under every parent, as the level above holds no others.
+    /// True if there is one under every parent, as the level above holds no others.
     always: bool,
 }
 

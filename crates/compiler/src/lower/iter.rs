@@ -24,27 +24,27 @@ use crate::levels::{Cursor, LevelCode, Only, Word};
 /// The properties of an iterator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traits {
-    /// It has a coordinate at every position, which the position tells.
+    /// True if it has a coordinate at every position, which the position tells.
     pub contiguous: bool,
-    /// Neighboring positions have neighboring coordinates.
+    /// True if neighboring positions have neighboring coordinates.
     pub gapless: bool,
-    /// A coordinate can occur at several positions: it is not the last level, and the level below has one position for each.
+    /// True if a coordinate can occur at several positions: it is not the last level, and the level below has one position for each.
     pub repeats: bool,
-    /// Neighboring coordinates may have one position.
+    /// True if neighboring coordinates may have one position.
     pub shared: bool,
-    /// Its positions are runs of neighbors.
+    /// True if its positions are runs of neighbors.
     pub runs: bool,
-    /// It goes from node to node, some of which have several neighboring positions.
+    /// True if it goes from node to node, some of which have several neighboring positions.
     pub blocks: bool,
-    /// It has at most one coordinate.
+    /// True if it has at most one coordinate.
     pub single: bool,
-    /// It can be advanced by words of 64 coordinates, and tested for each of them.
+    /// True if it can be advanced by words of 64 coordinates, and tested for each of them.
     pub words: bool,
-    /// Its positions are those of values.
+    /// True if its positions are those of values.
     pub innermost: bool,
-    /// It is a workspace that has its values at their coordinates.
+    /// True if it is a workspace that has its values at their coordinates.
     pub marked: bool,
-    /// It may be absent here.
+    /// True if it may be absent here.
     pub uncertain: bool,
 }
 

@@ -114,13 +114,13 @@ pub struct Options {
     pub name: String,
     /// Pattern, values or both.
     pub phase: Phase,
-    /// The given pattern of a result may be wrong: it is compared with that of the result on the way.
+    /// True if the given pattern of a result may be wrong: it is compared with that of the result on the way.
     pub compared: bool,
-    /// Whoever calls the kernel may be wrong: sizes and lengths of arrays are checked first.
+    /// True if whoever calls the kernel may be wrong: sizes and lengths of arrays are checked first.
     pub checked: bool,
-    /// No reassociation and no contraction of floating-point operations.
+    /// True if floating-point operations are neither reassociated nor contracted.
     pub strict: bool,
-    /// Sizes that are known and small become constants: loops over a few columns then run in registers.
+    /// True if sizes that are known and small become constants: loops over a few columns then run in registers.
     pub specialize: bool,
     /// The number of scalar iterations that are worth handing to a thread ([`GRAIN`]).
     pub grain: u64,
@@ -221,7 +221,7 @@ struct TensorCode {
 struct Lowerer<'k> {
     kernel: &'k Kernel,
     options: &'k Options,
-    /// No loop is shared: the kernel does something that threads cannot.
+    /// True if no loop is shared: the kernel does something that threads cannot.
     serial: bool,
     parameters: Parameters,
     b: Builder,
@@ -244,7 +244,7 @@ struct Parameters {
 /// The facts that lowering finds out about a kernel.
 #[derive(Debug, Default)]
 struct Found {
-    /// Only the computation tells which values a result is given.
+    /// True if only the computation tells which values a result is given.
     conditional: bool,
     /// The strategy of each loop, in words.
     loops: String,

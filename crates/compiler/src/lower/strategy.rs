@@ -91,15 +91,15 @@ pub(super) struct Circumstances {
     pub kind: LoopKind,
     /// The way to merge iterators that the schedule asks for.
     pub merge: Merge,
-    /// It is known to visit the whole dimension.
+    /// True if it is known to visit the whole dimension.
     pub is_whole: bool,
-    /// It assigns to one place, whatever the coordinate.
+    /// True if it assigns to one place, whatever the coordinate.
     pub reduces: bool,
-    /// Its body is an assignment.
+    /// True if its body is an assignment.
     pub is_innermost: bool,
-    /// Some operand in the body that is none of its iterators may be absent.
+    /// True if some operand in the body that is none of its iterators may be absent.
     pub is_uncertain: bool,
-    /// It is worth parting by the borders of indices.
+    /// True if it is worth parting by the borders of indices.
     pub has_borders: bool,
 }
 

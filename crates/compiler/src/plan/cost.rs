@@ -117,7 +117,7 @@ struct Model<'a> {
     memory: Memory,
     /// The whole right-hand side: it restricts the loops around a producer.
     root: Combined<'a>,
-    /// Nothing is to be done if no operand of it is stored.
+    /// True if there is nothing to do where no operand of it is stored.
     preserves_fill: bool,
     /// Operands that this order demands in another format than theirs.
     converted: Vec<(AccessKey, Format)>,

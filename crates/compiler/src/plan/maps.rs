@@ -50,7 +50,7 @@ pub(super) struct Rewritten {
     pub aliases: Vec<Conversion>,
     /// The ties between stored dimensions and the others.
     pub space: StoredSpace,
-    /// The result has a map, and the statement gives it in a format without.
+    /// True if the result has a map, and the statement gives it in a format without.
     pub result_without_map: bool,
     /// The decisions, in words for people.
     pub notes: Vec<String>,

@@ -77,7 +77,7 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// The facts that may surprise the user, in words for people.
     pub warnings: Vec<String>,
-    /// The result is sparse and stores every element.
+    /// True if the result is sparse and stores every element.
     pub is_full: bool,
     /// The schedule that was given or chosen. Planning with it makes the same kernel.
     pub schedule: Schedule,
@@ -135,7 +135,7 @@ pub enum Search {
 pub struct Request<'a> {
     /// The way to choose the order of the loops.
     pub search: Search,
-    /// Products are not taken out of sums, which would round otherwise.
+    /// True if products are not taken out of sums, which would round otherwise.
     pub strict: bool,
     /// The user's schedule. Without one, the planner chooses.
     pub schedule: Option<&'a Schedule>,

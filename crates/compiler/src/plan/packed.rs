@@ -38,11 +38,11 @@ pub(super) struct Settled {
     pub program: Program,
     /// Operands that are read whole.
     whole: Vec<TensorId>,
-    /// The result is made as a whole, and packed then.
+    /// True if the result is made as a whole, and packed then.
     is_packed_later: bool,
-    /// Some operand is seen as an array.
+    /// True if some operand is seen as an array.
     pub has_arrays: bool,
-    /// The result is made in its own storage.
+    /// True if the result is made in its own storage.
     pub is_in_place: bool,
 }
 

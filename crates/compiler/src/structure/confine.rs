@@ -45,8 +45,8 @@ fn leaves_out_zeros(monoid: Monoid, dtype: DType) -> bool {
 struct Confine<'p> {
     program: &'p mut Program,
     patterns: &'p mut Patterns,
-    /// Some tensor of the product is read by its unique elements. Only its own patterns are those of the stored elements: beside the
-    /// product of an element that follows, other tensors are read at other coordinates.
+    /// True if some tensor of the product is read by its unique elements. Only its own patterns are those of the stored elements:
+    /// beside the product of an element that follows, other tensors are read at other coordinates.
     is_mirrored: bool,
 }
 

@@ -105,7 +105,7 @@ pub(crate) struct Mirror {
 #[derive(Clone, Debug)]
 struct Part {
     lhs: Access,
-    /// It goes to the place to which the product of the unique element goes.
+    /// True if it goes to the place to which the product of the unique element goes.
     is_at_home: bool,
     /// The product, of the unique element.
     product: Expr,

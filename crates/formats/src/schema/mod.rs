@@ -125,7 +125,7 @@ pub enum FieldKind {
     Elem {
         /// The number of coordinates; one if it is no array.
         array: Option<Extent>,
-        /// All are used.
+        /// True if all are used.
         nonempty: bool,
     },
     /// Handles of other nodes; 0 is none.
@@ -134,7 +134,7 @@ pub enum FieldKind {
         to: Target,
         /// The number of handles; one if it is no array.
         array: Option<Extent>,
-        /// None of them is 0.
+        /// True if none of them is 0.
         nonempty: bool,
     },
     /// The length of the arrays that name it.

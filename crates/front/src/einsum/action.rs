@@ -53,7 +53,7 @@ pub enum ActionKind {
         file: String,
         /// The numbers of the first of them and of that behind the last; all, if there are none.
         range: Option<(Expr, Expr)>,
-        /// The entries go.
+        /// True if the entries go.
         removes: bool,
     },
     /// `snapshot x, A`

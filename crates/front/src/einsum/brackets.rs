@@ -40,7 +40,7 @@ pub struct Bracket {
 /// The relations that a parser has read.
 #[derive(Default)]
 pub(crate) struct Brackets {
-    /// Brackets may stand where the parser is.
+    /// True if brackets may stand where the parser is.
     pub may_stand: bool,
     /// The names that tensors of relations have, by the texts of these.
     named: IndexMap<String, String>,

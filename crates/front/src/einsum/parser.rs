@@ -71,7 +71,7 @@ pub(crate) struct Parser<'a> {
     depth: usize,
     /// The number of blocks that are open.
     blocks: usize,
-    /// A condition or a range is read: parentheses may hold conditions.
+    /// True while a condition or a range is read: parentheses may hold conditions.
     in_head: bool,
     /// The operators that are declared so far.
     operators: Vec<Operator>,

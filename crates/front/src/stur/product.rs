@@ -31,7 +31,7 @@ use super::{Access, Factor, Index, Part, Rule, Term};
 #[derive(Clone, Debug)]
 pub(super) struct Read {
     pub tensor: String,
-    /// Its inverse is meant.
+    /// True if its inverse is meant.
     pub inverse: bool,
     pub indices: Vec<Form>,
     pub span: Span,

@@ -151,7 +151,7 @@ pub(super) struct Matrix<'a> {
     pub columns: u64,
     /// Bytes of a value.
     pub value: u64,
-    /// Formats that fill up, and widths of indices, may be chosen.
+    /// True if formats that fill up, and widths of indices, may be chosen.
     pub padded: bool,
     /// See `padded`.
     pub narrow: bool,

@@ -72,8 +72,8 @@ pub struct Demand<'a> {
     pub uses: u64,
     /// The program that uses it; without one, any format may be chosen, as for a product of a matrix with a vector.
     pub needs: Option<Needs<'a>>,
-    /// Zeros that are stored stay entries, as [`DynTensor::entries`] counts them. No sum over the entries tells the difference, but
-    /// blocks, diagonals and arrays cannot be chosen for a tensor that has some.
+    /// True if zeros that are stored stay entries, as [`DynTensor::entries`] counts them. No sum over the entries tells the
+    /// difference, but blocks, diagonals and arrays cannot be chosen for a tensor that has some.
     pub exact: bool,
     /// The costs of kernels and conversions on the machine.
     pub costs: Costs,

@@ -29,9 +29,9 @@ use crate::machine::machine;
 pub(super) struct Walk {
     /// The dimensions in the order of its loops.
     pub modes: Vec<usize>,
-    /// Places may be filled up.
+    /// True if places may be filled up.
     pub padded: bool,
-    /// Indices may be narrower than those of other tensors.
+    /// True if indices may be narrower than those of other tensors.
     pub narrow: bool,
     /// The number of tensors that the program converts if the tensor is stored in rows.
     conversions: usize,

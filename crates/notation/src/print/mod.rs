@@ -38,7 +38,7 @@ struct Names<'a> {
     vars: &'a Arena<IndexVar>,
     /// Texts in the place of the names of some variables.
     placed: &'a [(VarId, String)],
-    /// Indices are those of loops, each a variable: the relations that tie them are shown in brackets.
+    /// True if indices are those of loops, each a variable: the relations that tie them are shown in brackets.
     in_loops: bool,
 }
 

@@ -95,7 +95,7 @@ pub struct Entries<'a, R: Runs, K: Key> {
     pub keys: Parts<'a, K>,
     /// One for each position; at most `u32::MAX`.
     pub values: &'a Buffer,
-    /// Values of which all bytes are zero only fill up, and are left out.
+    /// True if values of which all bytes are zero only fill up, and are left out.
     pub padded: bool,
 }
 

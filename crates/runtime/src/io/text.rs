@@ -43,7 +43,7 @@ pub(super) struct Text {
     block: Vec<u8>,
     at: usize,
     line: u64,
-    /// Commas in blocks are blanks.
+    /// True if commas in blocks are blanks.
     commas: bool,
     rest: Option<Receiver<io::Result<Vec<u8>>>>,
 }

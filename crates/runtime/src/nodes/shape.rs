@@ -90,7 +90,7 @@ pub(super) struct Shapes {
     grains: Vec<(u64, u64)>,
     /// The same: the bounds of children, by height.
     table: Vec<Vec<Bounds>>,
-    /// Arrays without a bound have room for more than they hold.
+    /// True if arrays without a bound have room for more than they hold.
     pub grows: bool,
     /// The same without the numbers between the bounds that no tree has, if there are any, or children that are absent have none.
     counts: Option<Vec<Vec<Counts>>>,

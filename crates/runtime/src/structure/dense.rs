@@ -35,7 +35,7 @@ pub(super) struct Places<'a> {
     sizes: Vec<(i64, usize)>,
     /// By dimension, the distance of neighbors in storage.
     strides: Vec<usize>,
-    /// Redundant elements get a value too.
+    /// True if redundant elements get a value too.
     all: bool,
 }
 

@@ -215,7 +215,7 @@ pub(super) struct Points {
     pub parts: Vec<Part>,
     /// The number of columns that a point and quotients take.
     pub columns: usize,
-    /// Parts are found by sorting coordinates.
+    /// True if parts are found by sorting coordinates.
     is_symmetric: bool,
 }
 

@@ -62,17 +62,17 @@ pub(super) struct Visit {
     pub resumed: Vec<Place>,
     /// The types of children that are visited.
     pub targets: Vec<Target>,
-    /// Some place behind a child is inside of an array.
+    /// True if some place behind a child is inside of an array.
     pub has_items: bool,
-    /// Some block can have several elements.
+    /// True if some block can have several elements.
     pub has_arrays: bool,
-    /// Some elements of blocks may be unused.
+    /// True if some elements of blocks may be unused.
     pub has_unused: bool,
     /// The numbers of elements that blocks have room for, each once. An array without a bound gives none.
     pub bounds: Vec<Option<u32>>,
-    /// Some blocks have words for more elements than positions.
+    /// True if some blocks have words for more elements than positions.
     pub has_padding: bool,
-    /// Some elements of arrays are handed out one by one, with blocks between them.
+    /// True if some elements of arrays are handed out one by one, with blocks between them.
     pub alternates: bool,
 }
 

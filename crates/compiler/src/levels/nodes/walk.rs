@@ -96,9 +96,9 @@ pub struct Elements {
 /// The ways in which statements end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flow {
-    /// Some at a block or at the end of the visit, by a `break`.
+    /// True if some end at a block or at the end of the visit, by a `break`.
     stops: bool,
-    /// Some before a node that is to be visited, or that waits.
+    /// True if some end before a node that is to be visited, or that waits.
     goes_on: bool,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Division {
     condition: Expr,
     /// The sum that it says to be at least 0.
     sum: Sum,
-    /// It holds from some coordinate on; otherwise up to one.
+    /// True if it holds from some coordinate on, false if up to one.
     rises: bool,
 }
 

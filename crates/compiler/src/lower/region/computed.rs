@@ -368,7 +368,7 @@ pub(in crate::lower) fn narrowed(
 struct Beside {
     dim: usize,
     by: i64,
-    /// The two dimensions have the same size.
+    /// True if the two dimensions have the same size.
     is_as_large: bool,
 }
 

@@ -72,11 +72,11 @@ pub(in crate::lower) struct Bitmap {
     repeated: MutableVar,
     size: ExprId,
     filling: Filling,
-    /// Additions ask whether they are the first ones.
+    /// True if additions ask whether they are the first ones.
     is_tested: bool,
-    /// The consumer looks marks up, so that they stay until it ends.
+    /// True if the consumer looks marks up, so that they stay until it ends.
     is_searched: bool,
-    /// The consumer goes through the coordinates in order.
+    /// True if the consumer goes through the coordinates in order.
     is_ordered: bool,
 }
 

@@ -59,7 +59,7 @@ pub(in crate::lower) struct Shares {
     pub chunks: ExprId,
     /// The variable whose values they share.
     pub var: VarId,
-    /// The first adds to the tensor itself.
+    /// True if the first adds to the tensor itself.
     pub first_adds: bool,
 }
 

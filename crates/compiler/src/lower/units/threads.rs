@@ -100,7 +100,7 @@ fn writes_in_shared_loop(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool
 /// The way in which the chunks of a loop combine their sums.
 struct ChunkSums {
     copies: Vec<Copies>,
-    /// The first chunk adds to the tensors themselves.
+    /// True if the first chunk adds to the tensors themselves.
     first_adds: bool,
     carried: Option<Room>,
     /// The flag of chunks that leave others nothing to do.

@@ -42,10 +42,10 @@ pub(super) type Indicators = IndexMap<String, Made>;
 /// An indicator of an index.
 pub(super) struct Made {
     pub relation: Relation,
-    /// The index is of a tensor whose values are replaced, so that its size may follow from the others'. The size of an operand is
-    /// given, and that of a tensor whose values are combined may be.
+    /// True if the index is of a tensor whose values are replaced, so that its size may follow from the others'. The size of an
+    /// operand is given, and that of a tensor whose values are combined may be.
     pub replaced: bool,
-    /// The index is of a tensor that is assigned.
+    /// True if the index is of a tensor that is assigned.
     pub is_target: bool,
     /// The size of the last dimension, if it is none of a tensor: the values are summands of an index.
     pub size: Option<u64>,

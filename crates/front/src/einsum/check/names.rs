@@ -44,11 +44,11 @@ pub(super) struct Entry {
     pub order: usize,
     pub span: Span,
     pub role: Role,
-    /// Values are combined with those that it may have before.
+    /// True if values are combined with those that it may have before.
     pub may_be_given: bool,
-    /// A value is read before any is assigned, so that a caller has to give it.
+    /// True if a value is read before any is assigned, so that a caller has to give it.
     pub is_given: bool,
-    /// Its values are indices of other tensors.
+    /// True if its values are indices of other tensors.
     pub is_index: bool,
 }
 
@@ -216,7 +216,7 @@ struct Resolver<'a> {
     bound: Vec<(String, Span)>,
     /// The whole right-hand side of the statement, without conversions of it, if nothing else is assigned.
     outermost: Option<Span>,
-    /// Nothing but statements, each carried out once.
+    /// True if there are only statements, each carried out once.
     is_sequence: bool,
     /// The tensors that actions read before any gives them a value.
     read_first: IndexSet<String>,

@@ -181,13 +181,13 @@ impl Single {
 /// Properties of a node type, which follow from its fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
-    /// There is one child at most, which is the last step: a chain of such nodes has no depth.
+    /// True if there is one child at most, which is the last step: a chain of such nodes has no depth.
     pub is_linear: bool,
-    /// There is an array of children: nodes grow and split, and so all leaves have the same depth.
+    /// True if there is an array of children: nodes grow and split, and so all leaves have the same depth.
     pub is_wide: bool,
-    /// There are no children.
+    /// True if there are no children.
     pub is_leaf: bool,
-    /// All elements are single, and always there: a node has no room for more.
+    /// True if all elements are single, and always there: a node has no room for more.
     pub is_full: bool,
     /// The fields of the first and the last child, which may be absent, of a type with these two alone, around all elements.
     pub binary: Option<(usize, usize)>,

@@ -28,7 +28,7 @@ pub struct Payload<'a> {
     stride: usize,
     /// The same in bytes.
     bytes: usize,
-    /// Places that are not used have to be 0: they are handles, which a check follows.
+    /// True if places that are not used have to be 0: they are handles, which a check follows.
     is_cleared: bool,
     /// The bytes that a new element has, again and again; zeros, if there are none.
     fresh: Vec<MaybeUninit<u8>>,
