@@ -17,9 +17,9 @@
 //! An assignment *preserves the fill value* of its target if its value is the one that the target has anyway: the fill value of a
 //! tensor, nothing combined with an accumulator. If its background does so, only coordinates where it differs are visited; else all are.
 //!
-//! A function of absent operands is absent, and annihilates the operands that it meets further out, unless the operands are zeros
-//! and its value is not: `max(A, 0)` and `pow(A, 2)` are absent where `A` is, `exp(A)` is not. [`without`] is the residual of an
-//! expression when some of its accesses are known to be absent:
+//! A function of absent operands is absent, and annihilates operands further out, unless its operands are 0 and its value is not:
+//! `max(A, 0)` and `pow(A, 2)` are absent where `A` is, `exp(A)` is not. [`without`] is the residual of an expression when some
+//! of its accesses are known to be absent:
 //!
 //! ```text
 //! (A + B) * C  without A  =  B * C

@@ -14,9 +14,9 @@
 //! runs: `where` producer `do` consumer.
 //!
 //! A workspace over blocks that fit the registers is kept there while the sum is formed, and stored once.
-//! If the result is dense (or has dense innermost levels, and the sum is inside the others), no workspace is needed for a sum that
-//! is added to it: its producer adds into the result (the second line with a dense `C` is
-//! `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The statement is split into its additive terms for that.
+//! A sum that is added to a dense result needs no workspace: its producer adds into the result (the second line with a dense `C`
+//! is `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The same holds if only the innermost levels of the result are
+//! dense, and the sum is inside the loops over the others. The statement is split into its additive terms for that.
 //!
 //! A reduction that may end early (`y(i) or= A(i,j)`) is formed in a variable all the same, which its loops can ask.
 //!

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A sum of n sparse operands has 2^n - 1 points. Lattices are built of all of them as long as they are few. If there are more, a
-//! [`PointSet`] keeps those that contain no other, and the one that contains all, and is *coarse*: it tells where something is done, since
-//! a coordinate at which a point is present has one of the smallest present, but not which points there are in between. The loops over
+//! [`PointSet`] keeps those that contain no other, and the one that contains all, and is *coarse*. It still tells where something is done,
+//! since a coordinate at which a point is present has one of the smallest present, but not which points lie in between. The loops over
 //! coarse lattices test each operand by itself. So the work of a compilation grows with the number of operands, and not with that of their
 //! combinations.
 //!

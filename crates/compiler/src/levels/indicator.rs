@@ -20,8 +20,8 @@
 //!   level of j    begin .. end = -i .. -i + min(n_j, i + 1)          position = j - i
 //! ```
 //!
-//! Nothing is stored, and no position is asked for its parent: loops over positions alone, which a schedule may demand, are loops over
-//! stored tensors.
+//! Nothing is stored, and the parent of a position is never needed: loops over positions alone, which a schedule may demand, are loops
+//! over stored tensors.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Nodes that are asked for before they are read: the root nodes of the rows that come next, and their values.
+//! Prefetches of nodes: the root nodes of the rows that come next, and their values.
 //!
 //! A row of nodes lies wherever there was room when it was made. The loop over rows knows where the next ones begin: their handles are
 //! neighbors. So while a row is walked through, the root node of one some rows ahead is on its way, and behind it the values of
@@ -17,9 +17,9 @@
 //!
 //! Levels above whose positions are in the order of their coordinates have the next rows at the next positions. The same holds for other
 //! levels of nodes, for the most part: conversions and compaction number positions in order, and nodes that come later get positions near
-//! their neighbors'. A row that is asked for in vain costs little. Data that the caches keep is not asked for ([`Reach`]). Rows of a few
-//! elements pass faster than memory answers: so there are as many under way as the first level has room for, if they are short. Nothing
-//! of this changes a value.
+//! their neighbors'. A row that is prefetched in vain costs little. Data that the caches keep are not prefetched ([`Reach`]). Rows of a
+//! few elements pass faster than memory answers: so there are as many under way as the first level has room for, if they are short.
+//! Nothing of this changes a value.
 //!
 //! Paper: Ainsworth and Jones, *Software prefetching for indirect memory accesses* (CGO 2017).
 

@@ -3,8 +3,8 @@
 //! Statements are those with loops over original variables ([`crate::iterate::position_space::original_loops`]).
 //!
 //! A dense result that is written everywhere needs no clearing first; an index array whose every edge is written needs no repair at
-//! the end. Both follow from the lattices: a loop visits every coordinate if its lattice has the point without iterators, and a
-//! place that is written at this point is written at every other point, where more is present. Loops over variables that a schedule
+//! the end. Both follow from the lattices. A loop visits every coordinate if its lattice has the point without iterators. A place
+//! that is written at this point is written at every other point, where more is present. Loops over variables that a schedule
 //! derives visit all values, for their bounds do not wrap around ([`super::sizes`]); a region that leaves coordinates out says so
 //! ([`super::region`]).
 

@@ -14,8 +14,8 @@
 //! part of its values (a strip, a chunk); variables that derive from it are counted from the first of all its values, wherever its
 //! loop begins.
 //!
-//! Sizes go up to the greatest index, and so may those in schedules. Nothing here exceeds the size that it derives from: numbers of
-//! a schedule end at the greatest index, quotients are rounded up without a sum ([`super::sizes`]), strips end at the end of the
+//! Sizes go up to the greatest index, and so may those in schedules. No value here exceeds the size that it derives from: numbers
+//! of a schedule end at the greatest index, quotients are rounded up without a sum ([`super::sizes`]), strips end at the end of the
 //! variable that they are cut from, and `i0` counts the strips that have an `i1`-th value if `i1` comes first. Products of fused
 //! sizes are the exception; the caller of a kernel checks them.
 //!

@@ -31,7 +31,7 @@
 //! | `count` | the most additions of a producer, and the interval of their coordinates, before it runs |
 //! | `coverage` | the places of a result that are certain to be written |
 //! | `caches` | tensors that exceed the caches: results that are stored past them, operands that are prefetched |
-//! | `ahead` | nodes that are asked for before they are read |
+//! | `ahead` | prefetches of nodes |
 //! | `uncertain` | accesses that may be absent at a place |
 //! | `room` | small arrays that loops ask for, made once where the loops of a thread begin |
 //! | `storage` | the layout of the arrays of a tensor |

@@ -18,7 +18,7 @@
 //!
 //! A dense loop takes the interval as its bounds. Iterators are confined by a search for its ends among their coordinates, so that
 //! merges of any kind work inside a strip as they do without one ([`super::region`]). An interval of a fused variable is a nest of
-//! two loops, whose inner one is confined by the outer one's value; an interval of positions is a nest over the levels above, from
+//! two loops, whose inner one is confined by the outer one's value. An interval of positions is a nest over the levels above, from
 //! the ancestor of its first position to that of its last:
 //!
 //! ```text

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! On entry: a kernel in which a tensor is [unique](lacunar_notation::Tensor::is_unique). The caller of the kernel has compared the
-//! stored values with the structure. Each fact is a set of points that is empty, for all sizes; one of which that cannot be told is none.
+//! stored values with the structure. Each fact is a set of points that is empty, for all sizes; a fact that cannot be decided is dropped.
 
 use lacunar_formats::Level;
 use lacunar_notation::VarId;

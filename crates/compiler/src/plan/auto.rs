@@ -1,8 +1,8 @@
 //! The schedule that the planner chooses: the loops that threads share, and those that run in vector lanes.
 //!
-//! The outermost loop of every nest is shared if that is safe: its variable tells where the result is written, or each chunk can
-//! have a copy of the values that chunks write together (the kernel makes no more chunks than its work is worth copies, when it is
-//! run). A sparse result is assembled in pieces by chunks of the loop over its first level.
+//! The outermost loop of every nest is shared if that is safe: if its variable tells where the result is written, or if each chunk
+//! can have a copy of the values that chunks write together. (The kernel makes no more chunks than its work is worth copies, when
+//! it is run.) A sparse result is assembled in pieces by chunks of the loop over its first level.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      parallelize(i, cpu, none)

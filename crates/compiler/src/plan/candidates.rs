@@ -1,9 +1,9 @@
 //! Candidates: a handful of schedules for one statement, among which measuring may choose.
 //!
-//! The planner's own choice is the first; the others change one thing of it each: the plain loop nest, one thread, other orders of
-//! the loops that agree with the storage, threads that share stored values, look-ups in place of merges, sums without factors taken
-//! out, tiles, vector lanes, unrolled loops, merges that gallop. A candidate is left out if the checks refuse it, or if one before
-//! it makes the same kernel.
+//! The planner's own choice is the first. Each of the others changes one thing of it: the plain loop nest, one thread, other orders
+//! of the loops that agree with the storage, threads that share stored values, look-ups in place of merges, sums without factors
+//! taken out, tiles, vector lanes, unrolled loops, merges that gallop. A candidate is left out if the checks refuse it, or if one
+//! before it makes the same kernel.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      reorder(i, j), parallelize(i, cpu, none), parallelize(j, vector, ignore)

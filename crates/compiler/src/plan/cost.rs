@@ -1,13 +1,13 @@
 //! The cost model: the number of iterations that the loops of a statement make, in a given order.
 //!
-//! Each nest (the statement itself, and the producer of each sum) costs the iterations of all its loops. A loop makes as
-//! many iterations as the iterators that restrict it have coordinates: the fewest of those that are multiplied, the sum
-//! of those that are added, the size of the dimension where nothing restricts it. The average segment of a level is the
-//! ratio of the numbers of positions of the level and of the one above.
+//! Each nest (the statement itself, and the producer of each sum) costs the iterations of all its loops. The iterators
+//! that restrict a loop give its number of iterations: the least number of coordinates among factors, the sum of those
+//! of summands, the size of the dimension if nothing restricts it. The average segment of a level is the ratio of the
+//! numbers of positions of the level and of the one above.
 //!
-//! Weights (in units of one scalar iteration, from measurements on x86 with AVX-512): an innermost dense loop over contiguous
-//! operands runs in vectors; an operand walked across its storage order misses the cache; a value that is scattered into a
-//! workspace costs a few iterations, into a sorted one a good many; a converted value costs its share of a sort. To these come the
+//! Weights are in units of one scalar iteration, from measurements on x86 with AVX-512. An innermost dense loop over contiguous
+//! operands runs in vectors. An operand walked across its storage order misses the cache. A value that is scattered into a
+//! workspace costs a few iterations, into a sorted one a good many. A converted value costs its share of a sort. To these come the
 //! cache lines of dense tensors that a nest brings in ([`super::traffic`]).
 //!
 //! ```text

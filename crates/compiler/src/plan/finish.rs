@@ -10,9 +10,9 @@
 //!   ->  where(forall(i, forall(j0, forall(j1, C(i,j) = w(i,j)))), forall(j0, forall(i, forall(j1, w(i,j) = ..))))
 //! ```
 //!
-//! Loops meet the coordinates of a result *in order* if they are those that derive from the variable of its first level, the
-//! outer part of a split one before the inner part, then those from the second, and so on. Papers: Kjolstad et al. 2019, §4
-//! (when a workspace is needed); Chou et al. 2018, §5.3 (appending demands order).
+//! Loops meet the coordinates of a result *in order* if they come in the order of its levels: first those that derive from
+//! the variable of its first level, the outer part of a split one before the inner part, then those from the second, and so
+//! on. Papers: Kjolstad et al. 2019, §4 (when a workspace is needed); Chou et al. 2018, §5.3 (appending demands order).
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Scalar;

@@ -1,8 +1,8 @@
 //! The search for an order of the loops.
 //!
-//! All orders of up to five variables are compared; beyond that a beam of the best prefixes is kept, each judged by the
-//! cost of its completion in natural order, or of one in which places that several operands are moved to come last. Among orders of equal
-//! cost the natural one wins: the variables of the result in the order of its levels, then the summed ones as they occur.
+//! All orders of up to five variables are compared. Beyond that, a beam of the best prefixes is kept. Each is judged by the cost of its
+//! completion in natural order, or in one in which places that several operands are moved to come last. Among orders of equal cost the
+//! natural one wins: the variables of the result in the order of its levels, then the summed ones as they occur.
 
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{Access, Expr, ExprKind, VarId};

@@ -6,9 +6,9 @@
 //! C(i,j) = A(i,j) + X(t,i)*X(t,j)  A, C packed(symmetric)   unique elements of C, computed of those of A
 //! ```
 //!
-//! A result is made in its own storage where the conditions of its elements end loops; else it is made as a whole, and packed then. Its loops
-//! come to its unique elements alone, so that an operand which is read at places that have unique elements of it is read as it is stored; and
-//! where all operands are dense, both are arrays whose places are computed, with nothing to merge.
+//! A result is made in its own storage where the conditions of its elements end loops; else it is made as a whole, and packed then. Its
+//! loops visit its unique elements alone, so an operand that is read at places of its own unique elements is read as it is stored. If all
+//! operands are dense, both are arrays whose places are computed, with nothing to merge.
 //!
 //! On entry: a statement of a program. On exit: the same statement, with formats that say how tensors are seen. Paper: Ghorbani et al. 2023,
 //! §4.2 and §5.5.

@@ -11,10 +11,10 @@
 //!   forall(i, forall(j, { s += x(i) * A(i,j) * x(j);  s += x(j) * -A(i,j) * x(i) }))
 //! ```
 //!
-//! A term is *mirrored* so if it is a sum of products in which the tensor stands once, whose other operands have no gaps, and which goes to a
-//! result without gaps, all of whose variables it has. Other variables than the tensor's stay as they are; beside a matrix there may be
-//! none, as whole rows of a product are summed up in registers, which spares more than half of the matrix. All else reads the whole
-//! tensor ([`settle`]).
+//! A term is *mirrored* in this way if it is a sum of products in which the tensor stands once, whose other operands have no gaps, and
+//! which goes to a result without gaps that has all of its variables. Other variables than the tensor's stay as they are; beside a matrix
+//! there may be none, as whole rows of a product are summed up in registers, which spares more than half of the matrix. All else reads the
+//! whole tensor ([`settle`]).
 //!
 //! ```text
 //! D(i,r) = T(i,j,k) * B(j,r) * C(k,r)     T symmetric: up to six products of each entry of T, for every r

@@ -1,12 +1,12 @@
-//! The root nodes of parent positions that come next, which are asked for before they are read.
+//! Prefetches of the root nodes of parent positions that come next.
 //!
-//! First their first lines are asked for. Once these are there, a node tells the place of its values, and the number of its elements: no
-//! more lines than those have are asked for then, as blocks with room for many are often almost empty. Lines behind the last element stand
+//! First their first lines are prefetched. Once these are there, a node tells the place of its values, and the number of its elements:
+//! only the lines of these are prefetched then, as blocks with room for many are often almost empty. Lines behind the last element stand
 //! for its own, so that nothing branches.
 //!
-//! Small nodes whose first child is visited before their elements have others of their row on both sides, as nodes lie in the order of
-//! elements where they were laid out: so the lines before and behind a root node, and before and behind its values, are asked for as well.
-//! (Rows of 5 and of 10 elements in search trees that lie anywhere take 0.3 and 0.6 of the time so, on Zen 5.)
+//! Small nodes whose first child is visited before their elements lie between others of their row, if they were laid out in the order of
+//! elements. So the lines before and behind a root node, and before and behind its values, are prefetched as well. (Rows of 5 and of 10
+//! elements in search trees that lie anywhere take 0.3 and 0.6 of the time so, on Zen 5.)
 //!
 //! ```text
 //! d{blist<64>}     root = root[p]     prefetch node[root .. root + 32]

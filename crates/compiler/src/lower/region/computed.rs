@@ -6,8 +6,8 @@
 //! the same, i in strips of 8                 j0 in 8 i0 / 32 .. ceil(n / 32)
 //! ```
 //!
-//! The variable of a condition that is bound last is confined by it. Strips stay whole: the elements that they have too many are right. If a
-//! packed result has no place for these, the conditions that no loop has made sure of are asked before a value is stored ([`guard`]).
+//! The variable of a condition that is bound last is confined by it. Strips stay whole: the elements that they have too many are right. If
+//! a packed result has no place for these, the conditions that no loop has made sure of are tested before a value is stored ([`guard`]).
 //!
 //! On entry: a kernel with [followers](lacunar_notation::follow). On exit: loops come to every element that is to be computed.
 

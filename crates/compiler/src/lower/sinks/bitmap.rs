@@ -7,11 +7,11 @@
 //! w_list[0 .. w_n]    the coordinates, once they were read off
 //! ```
 //!
-//! An addition stores marks and adds to the value without asking whether it is the first one: a branch on that is foreseen badly,
-//! and costs more than the stores. Only where the filling before added five times or more to each of its coordinates on average, it
-//! asks: then the answer is foreseen well, and there are fewer stores (A * A of `bcsstk33` takes 0.65 of the time, of `rgg_n_2_15`, with
-//! four, 1.4 times as long; Zen 3). The rest depends on the number of additions at most and on where they can lie, which [`count`] finds
-//! out first if that is cheap:
+//! An addition stores marks and adds to the value without a test if it is the first one: such a branch is predicted badly, and costs
+//! more than the stores. It tests only if the filling before added five times or more to each of its coordinates on average: then the
+//! branch is predicted well, and there are fewer stores (A * A of `bcsstk33` takes 0.65 of the time, of `rgg_n_2_15`, with four, 1.4
+//! times as long; Zen 3). The rest depends on the number of additions at most and on where they can lie, which [`count`] finds out first
+//! if that is cheap:
 //!
 //! ```text
 //! few, or many fewer than groups     coordinates are put on the list, which is sorted                    listed
@@ -22,7 +22,7 @@
 //! A consumer that only looks coordinates up (a mask's) needs no order: the list is taken as it comes, to take marks back.
 //!
 //! A consumer that is one loop over the coordinates, and whose additions were counted, is emitted where marks are read off, once for each
-//! way ([`Walk`]): no list is made of them, and each value is the identity again as soon as it was read.
+//! way ([`Walk`]). Then no list is made of them, and each value is the identity again as soon as it was read.
 //!
 //! ```text
 //! C(i,j) = w(j)       scanned:  for each 64 marks, each that is set: { C gets w[j] at j; w[j] = 0 }

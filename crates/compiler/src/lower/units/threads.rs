@@ -20,13 +20,14 @@
 //! }
 //! ```
 //!
-//! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
-//! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. The first of several
-//! does, too, if the tensor is an array. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), in the arrays of the
-//! whole where operands tell the place of each ([`exact`]), and values for a pattern that is given find their place in it ([`placed`]).
+//! On entry: the schedule has the strategy for chunks that add to one place; [`copies`], [`carried`] and [`atomic`] combine their
+//! additions. The number of chunks is such that the work is worth their copies, and a single chunk adds to the tensor itself. The first of
+//! several does, too, if the tensor is an array. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), or in the
+//! arrays of the whole if operands tell the place of each piece ([`exact`]). Values for a given pattern find their place in it
+//! ([`placed`]).
 //!
-//! If all that a loop computes are variables that come to a value which nothing changes any more (`or`, `any`), a chunk that has
-//! come to it raises a flag, and chunks that begin after that do nothing:
+//! A loop may compute only variables that reach a value which nothing changes any more (`or`, `any`). Then a chunk that has
+//! reached it raises a flag, and chunks that begin after that do nothing:
 //!
 //! ```text
 //! for chunk parallel { t = false;  if !raised(done) { the loop, which is left when t is true };  if t { done |= true } }

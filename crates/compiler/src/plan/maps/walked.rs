@@ -6,8 +6,8 @@
 //! ```
 //!
 //! On entry: a statement in reduction notation. Every access with a map that loops could walk through is a candidate, those of
-//! tensors with many values first; [`agree`] keeps those that the first of them goes together with, and [`contradiction`] names one
-//! that another tensor of the statement, stored otherwise, does not let be.
+//! tensors with many values first. [`agree`] keeps those that are compatible with the first of them, and [`contradiction`] names
+//! one that another tensor of the statement, stored otherwise, rules out.
 
 use lacunar_formats::{DType, Level, Map, Recovery};
 use lacunar_notation::{

@@ -1,8 +1,8 @@
 //! Reductions: `T(x)` is the sum, or another reduction, of `M(x, s)` over `s`.
 //!
-//! `T(x) = c T(x')` if the row of `x` has an element wherever the row of `x'` has one, and each follows from the one of the same `s`, with the
-//! coefficient `c` (Ghorbani et al. 2023, Fig. 9, corrected). If no row has more than one element, the reduction renames: then the elements
-//! may have different `s`. Other reductions than sums know no coefficients.
+//! `T(x) = c T(x')` holds if the row of `x` has an element wherever the row of `x'` has one, and each follows from the one of the same `s`,
+//! with the coefficient `c` (Ghorbani et al. 2023, Fig. 9, corrected). If no row has more than one element, the reduction renames: then the
+//! elements may have different `s`. Other reductions than sums know no coefficients.
 //!
 //! ```text
 //! sum(t, X(t,i) * X(t,j))        (i,j) -> (j,i): for every t
