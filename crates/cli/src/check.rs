@@ -6,9 +6,9 @@
 //! ([`crate::sample`]). Then results of earlier statements are taken as they were found, after they have been compared
 //! themselves. A program of other actions is left to the oracle.
 //!
-//! Values may differ by rounding, because sums may be taken in any order: relative to the largest number that occurred
-//! on the way (which the oracle knows), or to the value that the statement has for the absolute values of its inputs
-//! with `+` for `-`, which bounds all that occurs on the way. A missing entry equals the fill value.
+//! Values may differ by rounding, because sums may be taken in any order. The difference is relative to the largest
+//! number that occurred on the way, which the oracle knows; or to the value that the statement has for the absolute
+//! values of its inputs with `+` for `-`, which bounds all numbers on the way. A missing entry equals the fill value.
 
 use std::collections::{BTreeMap, BTreeSet};
 

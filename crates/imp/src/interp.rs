@@ -1,8 +1,8 @@
 //! The reference interpreter: the meaning of a function, with every access checked.
 //!
 //! It executes [`crate::ir`]'s head comment word for word, without reassociation, in order (iterations of parallel loops: in an
-//! order of its own); a back end that gives another result (up to the freedom that a function has which is not `strict`) is wrong.
-//! Beyond the meaning it reports the forbidden acts of a kernel: an index outside an array, an element read before it was written,
+//! order of its own). A back end that gives another result is wrong, up to the freedom of a function that is not `strict`. Beyond
+//! the meaning it reports the forbidden acts of a kernel: an index outside an array, an element read before it was written,
 //! iterations of parallel or vector loops that meet, a runtime function called when its demands are not met.
 //!
 //! ```

@@ -62,7 +62,7 @@
 //!   `v = v op e` of one associative `op` only, or an element at an index that is the same throughout, combined with by
 //!   stores of one associative `op` and not loaded. These may be reassociated, unless the function is `strict`: then the
 //!   loop is serial. A loop of definitions, assignments and loads alone may say that its loads are in bounds for all
-//!   counters from `begin` up to a number `loads`, at or behind its end, if it has an iteration: a back end need not mask
+//!   counters from `begin` up to a number `loads`, at or behind its end, if it has an iteration. A back end need not mask
 //!   them there.
 //! - *Unrolled*: as serial; a hint to repeat the body `times` for each turn of the loop (0: for every iteration, where
 //!   the bounds are constants).

@@ -1,8 +1,8 @@
 //! Tests of the properties that a program declares of its operators.
 //!
-//! Each property is an equation, which is evaluated as the interpreter does, for every type of values on which the operator is defined:
-//! for all values of `bool`, `i8` and `u8`, and else for 0, 1, -1, the extremes, infinities and NaN, and for random values. Real numbers
-//! are the same up to rounding, and equations in which numbers overflow on the way are not tested.
+//! Each property is an equation, which is evaluated as the interpreter does, for every type of values on which the operator is defined.
+//! The values are all of `bool`, `i8` and `u8`; for other types, 0, 1, -1, the extremes, infinities, NaN, and random values. Real
+//! numbers are the same up to rounding, and equations in which numbers overflow on the way are not tested.
 //!
 //! ```text
 //! identity e        f(e, a) = a = f(a, e)

@@ -1,7 +1,7 @@
 //! The functions of index notation: their names, and the types they give.
 //!
 //! The effect of an operator on *absent* entries (which have the fill value of their tensor, 0 unless said otherwise) decides how a
-//! kernel may iterate: if an absent operand makes the result absent, stored coordinates are intersected; if it does not, united
+//! kernel may iterate. If an absent operand makes the result absent, stored coordinates are intersected; if not, they are united
 //! (Henry et al., *Compilation of Sparse Array Programming Models*, OOPSLA 2021). [`BinaryFn::annihilated_by`] and [`Function`]'s
 //! value at the fill values tell this effect.
 //!

@@ -22,10 +22,10 @@
 //! Actions are carried out in their order ([`crate::read::Action`]); prints and written files are not looked at.
 //!
 //! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. If a sum is a
-//! factor, a dividend or an argument, or has a factor that is the same in all terms, an engine may move the rest into the sum or
-//! out of it; if infinities, NaN or divisors of zero occur there, the value depends on that, and is *moot*. It is also moot if a place
-//! was read that may only fill up storage: an engine that converts the tensor finds nothing there, and behind a map the oracle does not
-//! know such places; or a fill value that an earlier statement computed, which a copy leaves out. All values of a statement that reads
+//! factor, a dividend or an argument, or has a factor that is the same in all terms, an engine may move the rest into the sum or out of
+//! it. If infinities, NaN or divisors of zero occur there, the value depends on that, and is *moot*. A value is also moot if padding of
+//! the storage was read: an engine that converts the tensor finds nothing there, and behind a map the oracle does not know such places.
+//! The same holds for a fill value that an earlier statement computed, which a copy leaves out. All values of a statement that reads
 //! moot ones are moot, too.
 
 mod actions;

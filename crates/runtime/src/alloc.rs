@@ -4,8 +4,8 @@
 //! system on a 2 MiB boundary and asks for huge pages, so a large zeroed block costs no pass over it, and growing one
 //! moves page tables instead of bytes. A header in front of the data keeps the facts that freeing needs; so a block is
 //! released by its pointer alone, whether Rust or a kernel allocated it. The last blocks of 256 KiB or more that were
-//! released are kept for a while and given out again, unless a very large block is to be zeroed: a kernel that runs again
-//! and again does not pay for fresh pages each time.
+//! released are kept for a while and given out again, unless a very large block is to be zeroed. So a kernel that runs
+//! again and again does not pay for fresh pages each time.
 //!
 //! Layout:
 //!

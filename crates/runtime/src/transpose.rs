@@ -11,7 +11,7 @@
 //! ```
 //!
 //! If one compressed level is left below the prefix, its coordinates and the values are the result's own arrays, and
-//! the counters become positions: besides the result, there are only the counters of threads and the sums that the
+//! the counters become positions. Besides the result, there are only the counters of threads and the sums that the
 //! levels above the source's innermost one contribute, which take less than the source. In other formats keys are
 //! sorted, and the levels are built as in packing.
 //!

@@ -1,11 +1,11 @@
 //! Loop metadata: hints to LLVM's vectorizer.
 //!
 //! Left to itself, the vectorizer runs a loop that gathers (`t += a[p] * x[crd[p]]`) in several interleaved copies of
-//! wide vectors, which pays for long rows only: the remainder runs one element at a time, and rows of sparse matrices
+//! wide vectors. This pays for long rows only: the remainder runs one element at a time, and rows of sparse matrices
 //! are short. One 256-bit vector without interleaving, and the remainder in one more under a mask, was the best
 //! compromise on seven matrices with 3 to 17,000 values a row (x86 with AVX-512; widths 1, 4 and 8, 1 to 8 copies, with
-//! and without masks): up to 1.9 times as fast on short rows of varying length, at most 1.2 times slower on rows of
-//! exactly 7.
+//! and without masks). It is up to 1.9 times as fast on short rows of varying length, and at most 1.2 times slower on
+//! rows of exactly 7.
 //!
 //! A loop that is to be unrolled has metadata that says so.
 //!

@@ -1,8 +1,8 @@
 //! The picture of a tensor's sparsity: the places of its entries, and their density.
 //!
 //! A matrix is one panel. A vector is a strip. A tensor of higher order is a grid of panels, each of one slice or of a
-//! run of neighboring slices of one mode; the two modes after it (in the tensor's order) are the rows and the columns
-//! of every panel, and entries that differ in further modes fall together, which the picture says.
+//! run of neighboring slices of one mode. The two modes after it (in the tensor's order) are the rows and the columns
+//! of every panel. Entries that differ in further modes fall together, and the picture says so.
 //!
 //! The way: sizes and options -> geometry of a panel -> counts ([`super::bins`]) -> panels and color bar
 //! ([`super::panel`]) under a heading.

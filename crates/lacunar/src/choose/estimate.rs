@@ -1,9 +1,9 @@
 //! The time of a product of a matrix and a vector in each format that may suit the matrix, estimated.
 //!
 //! A product reads the matrix once, so that its time is that of the bytes: coordinates that blocks, diagonals or narrow index arrays
-//! save, against the zeros that fill blocks up. Loops over short rows cost more than their bytes, above all where one row is
-//! longer than the next, which a processor does not foresee; slots run several rows at once, and sorting rows by their lengths
-//! in windows saves slots, for an array of ranks.
+//! save, against the zeros that fill blocks up. Loops over short rows cost more than their bytes, above all if the lengths of rows
+//! differ, which a processor does not predict. Slots run several rows at once, and sorting rows by their lengths in windows saves
+//! slots, for an array of ranks.
 //!
 //! ```text
 //! csr        entries * (coordinate + value) * byte   + rows * row + changes * changed

@@ -2,7 +2,8 @@
 //! divided into ranges that do.
 //!
 //! Entries go to their range of bins first, through a buffer for each range that holds a few cache lines, so that whole lines are
-//! written and few places are open at a time; then each range is sorted by itself, near enough to be counted and put at once.
+//! written and few places are open at a time. Then each range is sorted by itself: its bins are near enough to be counted and put
+//! at once.
 //!
 //! ```text
 //! bins 0 .. 8 in two ranges     entries 5 0 6 1 2 7     ranges  0 1 2 | 5 6 7     then each range by its bins

@@ -1,9 +1,9 @@
 //! Lines of entries, parsed in parallel: the body of coordinate files, tensor files and arrays.
 //!
-//! An entry is a line of one index per dimension and a value. Each block of text is cut at line borders into parts;
-//! the parts are parsed by all threads, each into a small buffer that stays in its core's cache; then the buffers are
-//! copied, again by all threads, to their places in the result. So the order of the file is kept, and memory beyond
-//! the result is a few blocks.
+//! An entry is a line of one index per dimension and a value. Each block of text is cut at line borders into parts. All
+//! threads parse the parts, each into a small buffer that stays in its core's cache. Then the buffers are copied, again
+//! by all threads, to their places in the result. So the order of the file is kept, and memory beyond the result is a
+//! few blocks.
 //!
 //! ```text
 //! block:  |1 1 1.5\n 2 2 -2\n | 3 3 3.25\n 1 4 4\n|

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Arrays of NumPy are written by `numpy`. Numbers are written with the fewest digits that read back to the same number. Matrix Market
-//! has matrices only, so a vector is a matrix of one column and a scalar one of one cell; `.tns` takes any order, a scalar being a line
-//! of its value; of complex values it has both parts, and a comment that says so, as no reader could tell them from an index and a value.
-//! Booleans are the integers 0 and 1, or a pattern on request. A dense array in `.tns` has an entry for each place.
+//! has matrices only, so a vector is a matrix of one column, and a scalar a matrix of one cell. `.tns` takes any order; a scalar is a
+//! line of its value. Of complex values it has both parts, and a comment that says so, as no reader could tell them from an index and a
+//! value. Booleans are the integers 0 and 1, or a pattern on request. A dense array in `.tns` has an entry for each place.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Tells if every tensor that has one structure has another as well: a tridiagonal matrix is banded, a circulant one is Toeplitz.
 //!
 //! At given sizes, `S` implies `T` if every element that may be other than 0 by `S` may be so by `T`, and every element that follows
-//! from another by `T` does by `S`: with the closed maps of `S`, an element that `T` sends to another one goes to the same unique
-//! element as that other one, by the coefficient of `T` times its own; and it is 0 by `S` where that one is.
+//! from another by `T` does by `S`. The latter is tested with the closed maps of `S`: an element that `T` sends to another one goes
+//! to the same unique element as that other one, by the coefficient of `T` times its own; and it is 0 by `S` where that one is.
 //!
 //! For a symmetric structure, only the exchanges of neighboring dimensions are asked for; all others follow from them.
 //!

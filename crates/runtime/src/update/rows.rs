@@ -1,7 +1,7 @@
 //! A batch of changes of a tensor whose levels are dense or of nodes: level by level, and in each row after row.
 //!
-//! Changes come in the order of the levels. So those with the same coordinates in the outer levels are neighbors, and each level is
-//! entered with the parent positions of all changes: an outer level stores the coordinates that are new and gives positions, the
+//! Changes come in the order of the levels. So changes with the same coordinates in the outer levels are neighbors, and each level
+//! is entered with the parent positions of all changes. An outer level stores the coordinates that are new and gives positions; the
 //! innermost one takes the changes of each of its rows together ([`change_runs`]).
 //!
 //! ```text

@@ -1,8 +1,8 @@
 //! The vector loops that are written out, and the facts about them that are collected beforehand.
 //!
 //! The body consists of definitions, assignments, loads, stores and branches, on reals, integers and `Bool`s, with the
-//! operations that vectors have, and of serial loops whose bounds are the same in all lanes: short ones of constant length are
-//! repeated, others run for all lanes together. It stores at indices that vary.
+//! operations that vectors have, and of serial loops whose bounds are the same in all lanes. Short loops of constant length
+//! are repeated, others run for all lanes together. It stores at indices that vary.
 
 use std::ops::Range;
 

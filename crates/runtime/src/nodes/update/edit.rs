@@ -1,9 +1,9 @@
 //! Nodes that are changed: their words, the memory for more of them, and the references between them.
 //!
-//! An [`Editor`] works at one subtensor. Every change is one of a node's *items* (`items.rs`): a node is read into a list of elements and
-//! children in the order of the schema, the list is changed, and it is written into nodes that it fits, as the fields, their bounds and
-//! `nonempty` say. So nothing here knows a list from a tree: a block that is full is a list of items that does not fit, and its fate
-//! (`insert.rs`, `split.rs`, `remove.rs`, `merge.rs`) depends on the node types that its parts fit.
+//! An [`Editor`] works at one subtensor. Every change is one of a node's *items* (`items.rs`). A node is read into a list of elements and
+//! children in the order of the schema, the list is changed, and it is written into nodes that it fits, by the rules of fields, their
+//! bounds and `nonempty`. So nothing here knows a list from a tree: a block that is full is a list of items that does not fit, and its
+//! fate (`insert.rs`, `split.rs`, `remove.rs`, `merge.rs`) depends on the node types that its parts fit.
 //!
 //! On entry: a level that has been checked, whose arrays are owned. Memory for a change is taken before the first word is written
 //! ([`Editor::reserve`]); so a change that fails leaves everything as it was.
