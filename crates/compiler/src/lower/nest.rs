@@ -154,8 +154,7 @@ struct WholeStrips {
 fn whole_strips(cx: &Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Option<WholeStrips> {
     let Some(&Relation::Split { parent, outer, inner, size }) = cx.kernel.provenance.origin(var) else { return None };
     let is_short = var == outer && (2..=SPECIALIZED_SIZE).contains(&size);
-    // The number of whole strips differs with a loop inside, if the variable that is split is itself a place in a strip that this loop
-    // counts.
+    // A loop inside may change the number of whole strips, if the variable that is split is a place in a strip that this loop counts.
     if !is_short
         || scope.is_last_strip()
         || is_bound(cx, inner, &scope.bound())

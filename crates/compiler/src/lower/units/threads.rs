@@ -21,10 +21,9 @@
 //! ```
 //!
 //! On entry: the schedule has the strategy for chunks that add to one place; [`copies`], [`carried`] and [`atomic`] combine their
-//! additions. The number of chunks is such that the work is worth their copies, and a single chunk adds to the tensor itself. The first of
-//! several does, too, if the tensor is an array. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), or in the
-//! arrays of the whole if operands tell the place of each piece ([`exact`]). Values for a given pattern find their place in it
-//! ([`placed`]).
+//! additions. There are only as many chunks as the work is worth copies. A single chunk adds to the tensor itself, and so does the first of
+//! several if the tensor is an array. The outermost loop assembles a sparse result in pieces ([`piece`]), or in the arrays of the whole if
+//! operands tell the place of each piece ([`exact`]). Values for a given pattern find their place in it ([`placed`]).
 //!
 //! A loop may compute only variables that reach a value which nothing changes any more (`or`, `any`). Then a chunk that has
 //! reached it raises a flag, and chunks that begin after that do nothing:
