@@ -1,4 +1,4 @@
-/* What the peers of dynamic tensors share: reading entries, and answering timed requests, so that engines take turns.
+/* The shared part of the peers of dynamic tensors: reading entries, and answering timed requests, so that engines take turns.
  *
  * A peer is started with the path of a file of entries, in the order in which they arrive: u64 rows, u64 columns, u64 n, u32 row[n],
  * u32 column[n], f64 value[n], in the machine's byte order. No entry occurs twice. It says `ready 0`, and then answers lines:

@@ -89,7 +89,7 @@ struct Graph {
 };
 
 int main(int argc, char **argv) {
-    // What Aspen prints is not for those who ask.
+    // Aspen's prints must not mix with the answers.
     std::cout.setstate(std::ios_base::failbit);
     treeplus_graph::init(1 << 20, 1 << 22);
     return dynamic::serve<Graph>(argc, argv);

@@ -20,7 +20,7 @@ typedef struct GrB_UnaryOp_opaque *GrB_UnaryOp;
 typedef struct GrB_IndexUnaryOp_opaque *GrB_IndexUnaryOp;
 
 enum { GrB_SUCCESS = 0, GrB_NONBLOCKING = 0, GrB_MATERIALIZE = 1, GrB_CSR_FORMAT = 0 };
-/* How a vector or matrix is to be stored. */
+/* The storage of a vector or matrix. */
 enum { GxB_SPARSITY_CONTROL = 7036, GxB_SPARSE = 2, GxB_BITMAP = 4 };
 
 extern const GrB_Index *GrB_ALL;

@@ -141,7 +141,7 @@ static void delta_stepping(void) {
             if (shorten(reached, shorter) > 0)
                 must(GrB_Vector_assign_BOOL(waiting, shorter, NULL, true, GrB_ALL, nodes, GrB_DESC_S));
         }
-        /* What is done waits no longer. */
+        /* Nodes that are done wait no longer. */
         must(GrB_Vector_assign(waiting, done, NULL, waiting, GrB_ALL, nodes, GrB_DESC_RSC));
         must(GrB_Vector_free(&done));
         must(GrB_Vector_new(&done, GrB_BOOL, nodes));
@@ -304,7 +304,7 @@ static int ascending(const void *a, const void *b) {
     return left < right ? -1 : left > right;
 }
 
-/* Whether the mean of sampled degrees is above four times their median. */
+/* True if the mean of sampled degrees is above four times their median. */
 static int is_skewed(void) {
     enum { SAMPLES = 1000 };
     int64_t sample[SAMPLES];
@@ -414,7 +414,7 @@ static void (*graph_search(const char *kernel))(void) {
     return NULL;
 }
 
-/* What LAGraph keeps with a graph: its pattern, its transpose, the degrees. */
+/* The data that LAGraph keeps with a graph: its pattern, its transpose, the degrees. */
 static void prepare_graph(const peer_tensor *t, int count, GrB_Matrix *inputs, const char *kernel) {
     nodes = (GrB_Index)t[1].dims[0];
     links = (GrB_Index)t[1].values;

@@ -31,7 +31,7 @@ static struct rsb_mtx_t *blocks(const peer_tensor *from) {
 
 static rsb_coo_idx_t width(void) { return t[2].order == 2 ? t[2].dims[1] : 1; }
 
-/* How the columns of B lie in memory: one column lies in any way. */
+/* The layout of the columns of B in memory: either is right for one column. */
 static rsb_flags_t layout(void) {
     return t[2].order == 2 ? RSB_FLAG_WANT_ROW_MAJOR_ORDER : RSB_FLAG_WANT_COLUMN_MAJOR_ORDER;
 }

@@ -1,5 +1,5 @@
-/* What the machine can do with some number of threads: how fast it reads and streams, by the number of bytes touched,
- * and how many multiplications and additions it does in a second.
+/* The limits of the machine with some number of threads: the speeds of reading and streaming, by the number of bytes
+ * touched, and the number of multiplications and additions in a second.
  *
  * Prints lines `read BYTES GB_PER_S` (a sum), `triad BYTES GB_PER_S` (a = b + 3c) and `peak 0 GFLOP_PER_S` (fused
  * multiply-adds of the widest vectors the compiler knows for this machine), each the best of several passes. All threads

@@ -18,10 +18,10 @@ static const char *kernel;
 static sparse_matrix_t inputs[MAX_TENSORS], made;
 static const struct matrix_descr general = {SPARSE_MATRIX_TYPE_GENERAL, SPARSE_FILL_MODE_LOWER, SPARSE_DIAG_NON_UNIT};
 static const struct matrix_descr symmetric = {SPARSE_MATRIX_TYPE_SYMMETRIC, SPARSE_FILL_MODE_UPPER, SPARSE_DIAG_NON_UNIT};
-/* What the matrix of a product with a vector is. */
+/* The kind of the matrix in a product with a vector. */
 static struct matrix_descr of_vector;
 static const sparse_operation_t plain = SPARSE_OPERATION_NON_TRANSPOSE;
-/* How many products the inspection is told of. */
+/* The number of products that the inspection is told of. */
 static const MKL_INT many = 1000;
 
 static void must(sparse_status_t status) {

@@ -1,4 +1,4 @@
-/* What every peer program shares: reading its tensors, and answering timed requests, so that engines take turns.
+/* The shared part of all peer programs: reading its tensors, and answering timed requests, so that engines take turns.
  *
  * A peer is started with the path of a file of tensors, the result first (shape only), then the inputs in the order of
  * the expression, and the name of a kernel: `spmv`, or `spmv:inspected` for another way to compute the same. It says
@@ -54,9 +54,9 @@ typedef struct {
     double *vals;
 } peer_tensor;
 
-/* What a peer program defines. `prepare` may take the tensors' arrays as its own and sets `inspection_ms` where it
- * analyzes them; `compute` makes the result; `report` gives each of its stored values to `stored`, and `release` frees
- * what one `compute` allocated. */
+/* The functions that a peer program defines. `prepare` may take the tensors' arrays as its own and sets `inspection_ms`
+ * if it analyzes them; `compute` makes the result; `report` gives each of its stored values to `stored`, and `release`
+ * frees the memory that one `compute` allocated. */
 static void prepare(peer_tensor *tensors, int count, const char *kernel);
 static void compute(void);
 static void report(void);
@@ -75,13 +75,13 @@ static double now_ms(void) {
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-/* Whether the kernel is `base`, or `base` in some variant. */
+/* True if the kernel is `base`, or `base` in some variant. */
 static int is_kernel(const char *kernel, const char *base) {
     size_t length = strlen(base);
     return strncmp(kernel, base, length) == 0 && (kernel[length] == 0 || kernel[length] == ':');
 }
 
-/* Whether the kernel's name ends in `:variant`. */
+/* True if the kernel's name ends in `:variant`. */
 static int is_variant(const char *kernel, const char *variant) {
     const char *colon = strchr(kernel, ':');
     return colon && strcmp(colon + 1, variant) == 0;
@@ -144,7 +144,7 @@ static struct {
     double sum, magnitude, placed;
 } seen;
 
-/* What a value at these coordinates, in order of the dimensions, counts in the weighted sum. */
+/* The weight of a value at these coordinates, in order of the dimensions, in the weighted sum. */
 static double weight(const int64_t *coordinates, int order) {
     static const int64_t factors[MAX_ORDER] = {1, 31, 577, 97, 211, 401, 13, 7};
     int64_t sum = 0;

@@ -1,4 +1,4 @@
-//! How long compilation takes: every program of the corpus, and of other systems' suites where they are at hand, from text to
+//! The time of compilation: every program of the corpus, and of other systems' suites where they are at hand, from text to
 //! machine code.
 //!
 //! Compilation is the work of one thread, so the time told is that of this thread on a processor: other work of the
@@ -46,7 +46,7 @@ pub fn measure(filters: &[String], rounds: usize) -> Result<()> {
     let wanted = |instance: &Instance| is_wanted(filters, &instance.id);
     let instances: Vec<Instance> = programs()?.into_iter().filter(wanted).collect();
     ensure!(!instances.is_empty(), "no program is called like that");
-    // The first compilation of a process initializes what the others share.
+    // The first compilation of a process initializes data that the others share.
     compile(&instances[0])?;
     let mut all = Vec::new();
     for instance in instances.iter().progress() {
@@ -111,7 +111,7 @@ fn compile(instance: &Instance) -> Result<Times> {
     Ok(Times { id: instance.id.clone(), total, stages })
 }
 
-/// How long this thread has been on a processor.
+/// The time that this thread has been on a processor.
 fn on_processor() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())

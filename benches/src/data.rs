@@ -45,7 +45,7 @@ pub enum Source {
 pub struct Place {
     /// The name of the series, and of the thing.
     pub series: &'static str,
-    /// How much of it there is.
+    /// The amount of it.
     pub at: f64,
 }
 
@@ -61,11 +61,11 @@ pub enum Entries {
 pub struct Wanted<'a> {
     /// A folder of files.
     pub folder: Option<&'a Path>,
-    /// Made-up inputs, though there may be files.
+    /// True for made-up inputs, though there may be files.
     pub made_up: bool,
-    /// Series of matrices as well, in each of which one thing grows.
+    /// True for series of matrices as well, in each of which one thing grows.
     pub scaling: bool,
-    /// Few and small ones.
+    /// True for few and small ones.
     pub quick: bool,
 }
 
@@ -122,7 +122,7 @@ fn made_up(quick: bool) -> Vec<Source> {
     ]
 }
 
-/// What programs take beside files: nothing, and an image of 4096 x 4096 points, one in a hundred of which is not 0.
+/// The inputs of programs beside files: nothing, and an image of 4096 x 4096 points, one in a hundred of which is not 0.
 pub fn for_programs() -> Vec<Source> {
     let shape = Shape { rows: 4096, columns: 4096, entries: 167_772, skew: 1.0 };
     vec![Source::Nothing, Source::Matrix { name: "image-4096".to_string(), shape, series: None }]

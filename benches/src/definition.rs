@@ -1,5 +1,5 @@
-//! What is measured: one file of `definitions/` a kernel, and one of `programs/` a program or a statement with other indices than
-//! variables.
+//! The kernels and programs that are measured: one file of `definitions/` a kernel, and one of `programs/` a program or a
+//! statement with other indices than variables.
 //!
 //! ```toml
 //! name = "spmv"
@@ -86,10 +86,10 @@ pub struct Definition {
     pub largest_square: Option<u64>,
     /// Leave out inputs of which the result, in a format with a map, stores more values than so many for each entry.
     pub largest_fill: Option<f64>,
-    /// Leave out inputs whose sizes are not multiples of the sizes of the result's blocks.
+    /// True if inputs are left out whose sizes are not multiples of the sizes of the result's blocks.
     #[serde(default)]
     pub whole_blocks: bool,
-    /// Leave out matrices that are not symmetric.
+    /// True if matrices that are not symmetric are left out.
     #[serde(default)]
     pub symmetric: bool,
     /// The variants of the kernel that a peer's program has, by peer.
@@ -101,7 +101,7 @@ pub struct Definition {
     /// Our variants in other formats.
     #[serde(default)]
     pub ours: Vec<Ours>,
-    /// How taco is used.
+    /// The use of taco.
     pub taco: Option<Taco>,
     /// The tensors by name.
     pub tensors: BTreeMap<String, TensorDefinition>,
@@ -152,7 +152,7 @@ pub enum Per {
     Product,
 }
 
-/// How the command taco is used.
+/// The use of the command taco.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Taco {
@@ -164,7 +164,7 @@ pub struct Taco {
     /// Scheduling commands; the kernel is measured with and without them.
     #[serde(default)]
     pub schedule: Vec<String>,
-    /// Call `assemble` and then `compute`, not `evaluate`, where the result is assembled.
+    /// True if `assemble` and then `compute` are called, not `evaluate`, where the result is assembled.
     #[serde(default)]
     pub phases: bool,
 }
@@ -197,7 +197,7 @@ fn one() -> u64 {
 pub enum Origin {
     /// The file at hand.
     File,
-    /// The file at hand, its entries moved along the last dimension (what leaves at the end comes in at the start).
+    /// The file at hand, its entries moved along the last dimension (those that leave at the end come in at the start).
     Shifted,
     /// The graph of the file at hand: a 1 below the diagonal for each pair of rows that an entry connects.
     Lower,
@@ -301,7 +301,7 @@ impl Definition {
         inside.map(|(inside, _)| inside.split(',').map(str::trim).collect()).unwrap_or_default()
     }
 
-    /// How a tensor is stored.
+    /// The format of a tensor.
     pub fn format(&self, name: &str) -> Result<Format> {
         let tensor = self.tensors.get(name).with_context(|| format!("there is no tensor `{name}`"))?;
         self.format_of(name, &tensor.format)

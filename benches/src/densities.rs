@@ -1,4 +1,4 @@
-//! Bitmaps beside compressed levels, by how many places of a matrix hold entries: from which density on the first are faster.
+//! Bitmaps beside compressed levels, by the part of a matrix's places that hold entries: the density from which on the first are faster.
 //!
 //! ```text
 //! kernel         size density   csr ms   bitmap ms   ratio      below 1: bitmaps are faster
@@ -56,7 +56,7 @@ pub fn measure(rounds: usize, quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// A kernel and what it reads.
+/// A kernel and its operands.
 struct Prepared {
     kernel: Kernel,
     operands: Vec<(&'static str, DynTensor)>,

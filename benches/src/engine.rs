@@ -21,8 +21,8 @@ pub struct Check {
 const FACTORS: [u64; 8] = [1, 31, 577, 97, 211, 401, 13, 7];
 
 impl Check {
-    /// Takes note of a value at a place: the sum of `(coordinate + 1) * factor` over all dimensions. Infinite ones stand for what is
-    /// not there.
+    /// Takes note of a value at a place: the sum of `(coordinate + 1) * factor` over all dimensions. Infinite values stand for
+    /// elements that are not there.
     fn add(&mut self, value: f64, place: u64) {
         if value.is_infinite() {
             return;
@@ -79,7 +79,7 @@ pub trait Engine {
     /// The name of the engine, and after a colon that of the variant, if there are several.
     fn name(&self) -> &str;
 
-    /// How long it took to analyze the inputs beforehand, in milliseconds; 0 where that is not done.
+    /// The time of the analysis of the inputs beforehand, in milliseconds; 0 if there is none.
     fn inspection_ms(&self) -> f64 {
         0.0
     }

@@ -1,4 +1,4 @@
-//! How much a format with a map stores: blocks and diagonals are filled up with zeros.
+//! The number of values that a format with a map stores: blocks and diagonals are filled up with zeros.
 //!
 //! ```text
 //! bcsr(2,2)   (i/2, j/2, i%2, j%2)     blocks that have entries, times 4

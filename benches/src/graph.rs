@@ -16,7 +16,7 @@ use lacunar_runtime::{Coordinates, Values};
 
 use crate::data::Entries;
 
-/// Which links an entry gives.
+/// The links that an entry gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
     /// One from its row to its column.

@@ -1,4 +1,4 @@
-//! How long it takes to put random coordinates with values into hashed levels, beside a hash map: entries in no order, a few of them
+//! The time to put random coordinates with values into hashed levels, beside a hash map: entries in no order, a few of them
 //! repeated, whose values are added up.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! The machine's limits: how fast its memory is, by how many bytes are touched, and how fast it multiplies and adds.
+//! The machine's limits: the speed of its memory, by the number of bytes touched, and the speed of multiplications and additions.
 
 use std::fmt;
 use std::path::Path;
@@ -60,11 +60,11 @@ impl Machine {
     /// The machine without its limits.
     pub fn at_hand() -> Machine {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        // Of a path, only the last part says something to others.
+        // Only the last part of a path says something to others.
         let last = |argument: &str| argument.rsplit('/').next().unwrap_or_default().to_string();
         let short = |argument: String| if argument.starts_with('/') { last(&argument) } else { argument };
         let mut arguments: Vec<String> = std::env::args().skip(1).map(short).collect();
-        // The folder of the records has nothing to do with what is measured.
+        // The folder of the records has nothing to do with the measurements.
         if let Some(place) = arguments.iter().position(|argument| argument == "--out") {
             arguments.drain(place..arguments.len().min(place + 2));
         }

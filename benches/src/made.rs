@@ -53,7 +53,7 @@ fn lengths(shape: &Shape, random: &mut Rng) -> Vec<u64> {
     let exponent = exponent(rows, shape.skew);
     let weights: Vec<f64> = (1..=rows).map(|row| (row as f64).powf(-exponent)).collect();
     let scale = shape.entries as f64 / weights.iter().sum::<f64>();
-    // Rounding gives the next row what it takes from one.
+    // Rounding gives the next row the entry that it takes from one.
     let (mut wanted, mut given) = (0.0, 0u64);
     let mut lengths: Vec<u64> = Vec::with_capacity(weights.len());
     for weight in weights {
@@ -83,8 +83,8 @@ fn exponent(rows: u64, skew: f64) -> f64 {
 fn push_row(crd: &mut Vec<u32>, length: usize, columns: u32, random: &mut Rng) {
     let begin = crd.len();
     if length * 8 > columns as usize {
-        // Of many columns, each is taken with the probability that what is missing asks for (Knuth, The Art of Computer
-        // Programming 2, 3.4.2, algorithm S).
+        // Each of many columns is taken with the probability that the missing number asks for (Knuth, The Art of
+        // Computer Programming 2, 3.4.2, algorithm S).
         let mut missing = length;
         for column in 0..columns {
             if missing > 0 && random.usize(..(columns - column) as usize) < missing {

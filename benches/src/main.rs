@@ -118,7 +118,7 @@ struct Arguments {
     formats_only: bool,
 }
 
-/// How peers are found.
+/// The places where peers are looked for.
 const PEERS: &str = "\
 Peers are found where they are installed, and left out where they are not:
   oneMKL       MKLROOT, else the Python package `mkl` with `mkl-include`
@@ -301,7 +301,7 @@ fn run_again(threads: usize) -> Result<()> {
     std::process::exit(status.code().unwrap_or(1))
 }
 
-/// The summary and the charts of what was measured before, and the processor's page, if there is a folder for it.
+/// The summary and the charts of earlier measurements, and the processor's page, if there is a folder for it.
 fn draw_again(folder: &Path, pages: Option<&Path>) -> Result<()> {
     let mut machine = Machine::default();
     let (mut lines, mut problems) = (Vec::new(), Vec::new());

@@ -33,7 +33,7 @@ pub struct Measurement {
     pub times_ms: Result<Vec<f64>>,
     /// Its result.
     pub check: Check,
-    /// How long it analyzed the inputs beforehand, in milliseconds.
+    /// The time of its analysis of the inputs beforehand, in milliseconds.
     pub inspection_ms: f64,
 }
 

@@ -19,7 +19,7 @@ pub struct Processor {
     pub name: String,
     /// Family, model and stepping in one number, in hexadecimal digits; empty where there are none.
     pub signature: String,
-    /// The caches for data: how near they are, from 1 on, and their sizes in bytes.
+    /// The caches for data: their levels, from 1 on, and their sizes in bytes.
     pub caches: Vec<(u32, u64)>,
     /// The number of processors of the system.
     pub count: usize,

@@ -48,7 +48,7 @@ fn pairs(flags: &str) -> Result<Vec<(&str, &str)>> {
     Ok(words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
 }
 
-/// What the flags declare, one after the other: `-f A:csr -t p:i64 --fill A:inf -d k:3`.
+/// The declarations in the flags, one after the other: `-f A:csr -t p:i64 --fill A:inf -d k:3`.
 pub struct Flags<'a> {
     flags: Vec<(&'a str, &'a str, &'a str)>,
 }
@@ -70,7 +70,7 @@ impl<'a> Flags<'a> {
         self.flags.iter().rev().find(|(other, of, _)| *other == flag && *of == name).map(|(_, _, value)| *value)
     }
 
-    /// Declares everything but what is about tensors that are given.
+    /// Declares everything but facts about tensors that are given.
     ///
     /// # Errors
     /// A flag is not known, or its value is none.
@@ -90,7 +90,7 @@ impl<'a> Flags<'a> {
         Ok(options)
     }
 
-    /// A tensor of type `f64` with the type and the fill value that are declared for it; `None` where that is what it has.
+    /// A tensor of type `f64` with the type and the fill value that are declared for it; `None` if it has these already.
     ///
     /// # Errors
     /// It can't have them.

@@ -38,9 +38,9 @@ pub struct Line {
     pub kernel: String,
     /// The input.
     pub input: String,
-    /// The series to which the input belongs, of what grows in it.
+    /// The series to which the input belongs, named by the thing that grows in it.
     pub series: Option<String>,
-    /// How much there is of what grows.
+    /// The amount of the thing that grows.
     #[serde(default)]
     pub at: Option<f64>,
     /// The engine, with its variant after a colon.
@@ -114,7 +114,7 @@ pub const FLOOR: &str = "floor";
 
 /// A kernel on an input with some number of threads, in one class, measured by all engines that take part.
 pub struct Duel<'a> {
-    /// The kernel and the class: what is compared.
+    /// The kernel and the class that are compared.
     pub contest: String,
     /// The kernel.
     pub kernel: &'a str,
@@ -162,14 +162,14 @@ impl<'a> Duel<'a> {
         lines.min_by(|a, b| self.speedup(a).total_cmp(&self.speedup(b)))
     }
 
-    /// How many times as long as ours a measurement took.
+    /// The ratio of a measurement's time to ours.
     pub fn speedup(&self, line: &Line) -> f64 {
         speedup(self.ours, line)
     }
 }
 
-/// How many times as long as ours another measurement took: the median, over the turns that both had, of the ratios within a
-/// turn, because what slows the machine down for a while slows both down.
+/// The ratio of another measurement's time to ours: the median, over the turns that both had, of the ratios within a turn,
+/// because a load that slows the machine down for a while slows both down.
 fn speedup(ours: &Line, other: &Line) -> f64 {
     let ratios: Vec<f64> = other.times_ms.iter().zip(&ours.times_ms).map(|(other, ours)| other / ours).collect();
     if ratios.is_empty() { other.median_ms / ours.median_ms } else { lacunar::median(&ratios) }

@@ -1,9 +1,9 @@
-//! Steps in series: where our time for each entry or product grows by half or more from one input to the next.
+//! Steps in series: pairs of neighboring inputs from which our time for each entry or product grows by half or more.
 //!
-//! A step is explained where a cache holds what the smaller input touches and not what the larger one does: all operands and the
-//! result, or the largest dense operand alone, whose places the entries of the other one choose; and where the machine was measured to
-//! read so much more slowly. Runs of a few microseconds are mostly calls, and rows of a few entries mostly what a row costs, which
-//! is said too. Times are those of the shortest turn, the one least disturbed.
+//! A step is explained if a cache holds the data of the smaller input and not those of the larger one: all operands and the result, or
+//! the largest dense operand alone, whose places the entries of the other one choose; and if the machine was measured to read so much
+//! more slowly. Runs of a few microseconds are mostly calls, and rows of a few entries mostly the cost of a row, which is said too.
+//! Times are those of the shortest turn, the one least disturbed.
 
 use std::collections::BTreeMap;
 

@@ -78,7 +78,7 @@ fn against_each(lines: &[Line], duels: &[&Duel<'_>]) -> String {
     text
 }
 
-/// The fastest kernel written by hand against ours, and how often each variant is that fastest one.
+/// The fastest kernel written by hand against ours, and the number of times that each variant is that fastest one.
 fn against_floor(duels: &[&Duel<'_>]) -> String {
     let mut kernels: BTreeMap<(&str, usize), Vec<(&Duel<'_>, &Line)>> = BTreeMap::new();
     for &duel in duels {

@@ -1,4 +1,4 @@
-//! The file in which peers get their tensors; `peers/peer.h` says what is in it.
+//! The file in which peers get their tensors; `peers/peer.h` describes its content.
 
 use std::io::Write;
 

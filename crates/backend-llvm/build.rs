@@ -1,5 +1,5 @@
-//! A digest of the sources, which is part of the key of code that is kept: another compiler makes other code. And the jumps to
-//! functions of LLVM's library (`src/library.rs`), where that is loaded when it is needed.
+//! A digest of the sources, which is part of the key of code that is kept: another compiler makes other code. It also makes
+//! the jumps to functions of LLVM's library (`src/library.rs`), where that is loaded when it is needed.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};

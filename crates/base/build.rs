@@ -1,5 +1,5 @@
-//! With the feature `llvm`: says what to do if there is no LLVM 19. On x86-64 under Linux nothing of LLVM is needed to build: its
-//! library is loaded when a kernel is compiled.
+//! With the feature `llvm`: prints advice if there is no LLVM 19. On x86-64 under Linux nothing of LLVM is needed to build:
+//! its library is loaded when a kernel is compiled.
 //!
 //! The bindings to LLVM (`llvm-sys`) report that too, but neither which feature needs it nor how to do without. Cargo builds this
 //! crate before them, as all others depend on it.

@@ -32,7 +32,7 @@ pub struct Point {
 /// Corners of a triangle, counter-clockwise: indices into the points.
 pub type Triangle = [usize; 3];
 
-/// Joins the points of a square into triangles. See the head of this file for what `points` must satisfy.
+/// Joins the points of a square into triangles. The head of this file has the conditions of `points`.
 pub fn triangulate(points: &[Point]) -> Vec<Triangle> {
     let mut mesh = Triangulation {
         points,

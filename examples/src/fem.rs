@@ -78,7 +78,7 @@ pub fn write_quantity(out: &mut impl Write, quantity: Quantity, size: MeshSize) 
     Ok(())
 }
 
-/// A triangle with what the integrals need of it.
+/// A triangle with the data that the integrals need.
 struct Element {
     nodes: [usize; 3],
     /// Component x of `2a ∇φ` of each corner, in units of 1 / [`SIDE`].

@@ -24,12 +24,12 @@ use std::collections::HashMap;
 /// Side of a quarter of the domain in units of the points' integer coordinates.
 pub const SIDE: i64 = 1 << 26;
 
-/// How fine a mesh is.
+/// The fineness of a mesh.
 #[derive(Clone, Copy, Debug)]
 pub struct MeshSize {
     /// Spacings of the coarsest level along a quarter's side.
     pub cells: u32,
-    /// How often the spacing is halved towards the inner corner.
+    /// The number of times that the spacing is halved towards the inner corner.
     pub levels: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The shipped data files are what the programs of this crate write today, and have the properties their comments
+//! The shipped data files are those that the programs of this crate write today, and have the properties their comments
 //! claim. To write them anew after a change of a program, run the command each file names in its comment.
 
 use lacunar_examples::fem::{Quantity, write_quantity};

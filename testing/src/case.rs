@@ -63,13 +63,13 @@ pub struct Case {
     pub name: String,
     /// The program.
     pub expr: String,
-    /// How tensors are stored.
+    /// The formats of tensors.
     #[serde(default)]
     pub formats: BTreeMap<String, Choice>,
     /// Types of elements.
     #[serde(default)]
     pub dtypes: BTreeMap<String, Choice>,
-    /// What is known of elements: names or rules.
+    /// The structures of elements: names or rules.
     #[serde(default)]
     pub structures: BTreeMap<String, Choice>,
     /// Structured tensors that are given by their unique elements alone.
@@ -92,7 +92,7 @@ pub struct Case {
     pub expected: BTreeMap<String, Vec<Vec<Value>>>,
     /// The schedule; the planner's where there is none.
     pub schedule: Option<Choice>,
-    /// How many threads run it.
+    /// The number of threads that run it.
     pub threads: Option<usize>,
     /// True if sums keep their order.
     #[serde(default)]
@@ -136,7 +136,7 @@ pub enum Data {
     Generated(Generated),
 }
 
-/// How entries are made.
+/// The way to make entries.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Generated {

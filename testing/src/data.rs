@@ -13,7 +13,7 @@ use crate::scalar::Scalar;
 
 /// Tensors have fewer places for entries than that.
 const MANY: u64 = 1 << 20;
-/// How many coordinates of a dimension that has too many have entries.
+/// The number of coordinates with entries, of a dimension that has too many.
 const FEW: u64 = 5;
 
 /// One value of a type; zero now and then if `zeros` says so.

@@ -116,7 +116,7 @@ fn ends(sketch: &Sketch) -> bool {
     [sketch, &full].into_iter().all(|sketch| sketch.instance().is_ok_and(|instance| instance.evaluated().is_ok()))
 }
 
-/// How a program is compiled.
+/// The options of compiling a program.
 fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     let (strict, plain) = (rng.one_in(8), rng.one_in(3));
     // A result that is added to is an operand, so that its pattern cannot be given beside it.
@@ -159,7 +159,7 @@ const JUMPING_PAIRS: [BinaryFn; 11] = [
 ];
 
 const FLOATS: [DType; 6] = [DType::F16, DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128];
-/// Types that are drawn more often than the rest, because conversions to them lose what others keep.
+/// Types that are drawn more often than the rest, because conversions to them lose values that others keep.
 const SHORT: [DType; 5] = [DType::F16, DType::BF16, DType::Pattern, DType::Bool, DType::I8];
 
 /// Variables of this size and above are in no tensor whose memory grows with its sizes.
@@ -307,7 +307,7 @@ impl Generator<'_> {
         let name = format!("R{}", self.sketch.statements.len());
         let result = self.tensor(name, &vars, dtype, given, false);
         if given {
-            // What combining begins with is known only of results that begin there.
+            // The value that combining begins with is known only of results that begin there.
             let fill = &mut self.sketch.tensors[result].fill;
             *fill = fill.or(dtype.map(Scalar::zero));
         }
@@ -325,7 +325,7 @@ impl Generator<'_> {
         Some((monoid, self.pick(summed)))
     }
 
-    /// Sums, mostly. Which value `any` gives is open, but on truth values.
+    /// Sums, mostly. The choice of `any` is open, but on truth values.
     fn monoid(&mut self) -> Monoid {
         // Zeros that are not stored are combined, too: all of them are visited.
         if self.sketch.sizes.iter().any(|size| *size >= FAR) {

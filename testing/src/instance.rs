@@ -31,7 +31,7 @@ pub struct Instance {
     pub expected: BTreeMap<String, Entries>,
     /// The relative precision of these results; 0 if they are known as exactly as they can be computed.
     pub known_to: f64,
-    /// How it is compiled and run.
+    /// The options of compiling and running it.
     pub setup: Setup,
 }
 
@@ -51,7 +51,7 @@ impl Instance {
             declarations.dtypes.entry(name.clone()).or_insert(entries.dtype);
         }
         let mut program = check(&source, &declarations)?;
-        // A result that has values before begins with them, not with what its first reduction begins with.
+        // A result that has values before begins with them, not with the identity of its first reduction.
         for (_, tensor) in program.tensors.iter() {
             let is_open = tensor.role == Role::Result && tensor.fill.is_none() && given.contains_key(&tensor.name);
             if is_open && !declarations.fills.contains_key(&tensor.name) {
@@ -133,7 +133,7 @@ impl Instance {
         text
     }
 
-    /// How each tensor is stored.
+    /// The format of each tensor.
     pub fn formats(&self) -> BTreeMap<String, Format> {
         let tensors = self.program.tensors.iter().map(|(_, tensor)| tensor);
         tensors.map(|tensor| (tensor.name.clone(), tensor.format.clone())).collect()

@@ -21,7 +21,7 @@ pub fn format(rng: &mut Rng, order: usize, holds_all: bool, mapped: u32) -> Form
     unmapped(rng, order, holds_all)
 }
 
-/// A random format that stores the coordinates of any sizes, the greatest too, in memory for what is stored alone.
+/// A random format that stores the coordinates of any sizes, the greatest too, in memory for the stored entries alone.
 pub fn unbounded(rng: &mut Rng, order: usize) -> Format {
     let blocks = order > 0 && rng.bool();
     let terms: Vec<Term> = match (order, blocks) {

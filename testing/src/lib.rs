@@ -1,7 +1,7 @@
 //! Generators, the corpus runner and long runs of Lacunar.
 //!
-//! A [`case`] names a program, formats, types, sizes and data; the oracle ([`lacunar_oracle`]) says what it means; engines (interpreter,
-//! C, LLVM) run it and are compared with the oracle ([`runner`], [`compare`]). Cases come from the corpus in
+//! A [`case`] names a program, formats, types, sizes and data; the oracle ([`lacunar_oracle`]) evaluates its meaning; engines
+//! (interpreter, C, LLVM) run it and are compared with the oracle ([`runner`], [`compare`]). Cases come from the corpus in
 //! `tests/kernels`, from [`generate`], and, where they are at hand, from other systems' tests ([`conformance`]).
 
 pub use lacunar_oracle::{compare, entries, scalar};

@@ -1,13 +1,13 @@
 //! Comparisons that passed before, and need not be run again as long as nothing has changed that they depend on.
 //!
 //! A comparison has a key: the hash of the program with its data and expected results, of the kernels' imperative IR, of the plans
-//! around them, and of how the back ends were asked to work ([`crate::runner`]). Everything behind the IR is in the *fingerprint* of a
-//! file of keys: the sources of the back ends, of the runtime, of the oracle and of the tests, the toolchain, the C compiler,
-//! LLVM, and the processor. The crate `compiler` is not in it, because the keys hold what it makes: a change of the lowering runs
-//! those programs again whose kernels it changes.
+//! around them, and of the options of the back ends ([`crate::runner`]). Everything behind the IR is in the *fingerprint* of a file of
+//! keys: the sources of the back ends, of the runtime, of the oracle and of the tests, the toolchain, the C compiler, LLVM, and the
+//! processor. The crate `compiler` is not in it, because the keys hold its output: a change of the lowering runs those programs again
+//! whose kernels it changes.
 //!
-//! Only what passed is kept. A file of other sources, of another version, or one that is damaged, is as good as none. With
-//! `LACUNAR_ALL`, or `LACUNAR_PASSED=off`, nothing is known.
+//! Only comparisons that passed are kept. A file of other sources, of another version, or one that is damaged, is as good
+//! as none. With `LACUNAR_ALL`, or `LACUNAR_PASSED=off`, nothing is known.
 //!
 //! ```text
 //! version  fingerprint  number of keys  keys, the newest first ...  hash of all words before
@@ -26,10 +26,10 @@ use crate::day;
 
 /// The version of the files. Counts up whenever a key means something else.
 const VERSION: u64 = 0x6c61_6370_6173_0001;
-/// How many keys a file has at most.
+/// The most keys of a file.
 const MOST: usize = 1 << 19;
 
-/// The folders of the repository whose files say what becomes of a kernel.
+/// The folders of the repository whose files determine the results of a kernel.
 const BEHIND_THE_IR: [&str; 11] = [
     "crates/base",
     "crates/formats",
@@ -52,7 +52,7 @@ pub struct Passed {
     before: Vec<u64>,
     known: HashSet<u64>,
     now: Mutex<HashSet<u64>>,
-    /// How many comparisons were not run.
+    /// The number of comparisons that were not run.
     spared: AtomicUsize,
 }
 
@@ -83,7 +83,7 @@ impl Passed {
         known
     }
 
-    /// How many comparisons were not run.
+    /// The number of comparisons that were not run.
     pub fn spared(&self) -> usize {
         self.spared.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Loops by hand that mean what printed ones do: the text of a plan with its loops in another order, without what is said of them, with
-//! tensors stored otherwise and workspaces over other orders of their indices.
+//! Loops by hand with the meaning of printed ones: the text of a plan with its loops in another order, without the lines about them,
+//! with tensors stored otherwise and workspaces over other orders of their indices.
 //!
 //! ```text
 //! forall i (cpu, none)                          forall k
@@ -9,21 +9,21 @@
 //!         w(k) += A(i,j) * B(j,k)                       w += ..
 //! ```
 //!
-//! Loops that stand directly inside of each other can change places: what they carry out is assigned once, or combined. Parts of
-//! variables keep their order, which storage may ask for. Now and then they read a snapshot of an operand, or are carried out twice.
+//! Loops that stand directly inside of each other can change places: their values are assigned once, or combined. Parts of variables
+//! keep their order, which storage may ask for. Now and then they read a snapshot of an operand, or are carried out twice.
 
 use fastrand::Rng;
 use lacunar_base::random::Draw;
 
 use crate::layouts;
 
-/// How often two loops may change places.
+/// The number of times that two loops may change places.
 const ROUNDS: usize = 3;
-/// The types of workspaces that follow from what fills them.
+/// The types of workspaces that follow from their producers.
 const PLAIN: [&str; 2] = ["f64", "i64"];
 
-/// The text of loops that mean the same as some that were printed; false if an element of a tensor may be absent in one and stored in the
-/// other, so that what is not 0 times a 0 may differ.
+/// The text of loops with the meaning of some that were printed; false if an element of a tensor may be absent in one and stored in the
+/// other, so that products of 0 with values that are not 0 may differ.
 pub fn rearranged(rng: &mut Rng, text: &str) -> (String, bool) {
     let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
     for line in lines.iter_mut().filter(|line| is_loop(line)) {

@@ -1,4 +1,4 @@
-//! Random programs that repeat: statements in a loop, statements that read what they assign, and tensors that the program makes up.
+//! Random programs that repeat: statements in a loop, statements that read their own results, and tensors that the program makes up.
 //!
 //! ```text
 //! R0(i) = A(i,j) * x(j)      for round in 0 .. 2 {

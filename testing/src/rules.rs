@@ -1,7 +1,7 @@
-//! What a program of rules means, by enumeration: every rule is evaluated at every point, as the rules are written.
+//! The meaning of a program of rules, by enumeration: every rule is evaluated at every point, as the rules are written.
 //!
-//! Nothing here is shared with the translation into statements, which it is to judge: sets are sets of points, and a product is summed over all
-//! values that its variables can have. A file of rules says in comments what it is tried with:
+//! Nothing here is shared with the translation into statements, which it is to judge: sets are sets of points, and a product is summed
+//! over all values that its variables can have. A file of rules names its trials in comments:
 //!
 //! ```text
 //! # try: n=4 m=3
@@ -352,7 +352,7 @@ fn comparisons(term: &Term) -> impl Iterator<Item = &Formula> {
     })
 }
 
-/// Whether a chain of comparisons holds; nothing, if a name that decides it has no value yet.
+/// True if a chain of comparisons holds; nothing, if a name that decides it has no value yet.
 fn holds(formula: &Formula, scope: &Scope<'_>) -> Option<bool> {
     let Formula::Chain(first, rest) = formula else { return None };
     let (mut left, mut open) = (value(first, scope), false);

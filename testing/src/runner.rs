@@ -1,7 +1,7 @@
 //! Runs instances on every engine and compares the results with the oracle and with each other.
 //!
 //! An [`Engine`] is one way to run a program: the interpreter, C, LLVM, with one thread or several. For every instance,
-//! each engine's values and stored coordinates must be what the oracle says ([`crate::compare`]), values known from
+//! each engine's values and stored coordinates must be those of the oracle ([`crate::compare`]), values known from
 //! elsewhere must hold, and all engines must store the same coordinates. A panic of an engine is a failure like others.
 //!
 //! Engines compile first, as far as the imperative IR ([`Job`]). Instances that passed before with the same IR
@@ -20,7 +20,7 @@ use crate::instance::Instance;
 use crate::passed::{Digest, Passed};
 use crate::scalar::Scalar;
 
-/// Why an engine gave no results.
+/// The reason why an engine gave no results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The step that failed: `check`, `compile`, `run`, ...
@@ -74,7 +74,7 @@ pub trait Engine: Send + Sync {
 /// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// How it was run, if in several ways: `, 3 threads`.
+    /// The way of the run, if there are several: `, 3 threads`.
     pub how: String,
     /// Every result by name, as its stored entries in the order they are stored in.
     pub tensors: Vec<(String, Found)>,

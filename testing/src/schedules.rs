@@ -2,8 +2,8 @@
 //! are small or huge. A few schedules are *daring*: positions are asked for wherever an operand has some, which is often refused.
 //!
 //! The maker tracks the nest of loops as it stands after each command: the variables of the statement from which a loop
-//! derives, and whether it runs over coordinates, over positions, or over a part of either. This tells which commands
-//! can come next. If a command depends on the order of the loops, a leading `reorder` of all of them has fixed it.
+//! derives, and its values: coordinates, positions, or a part of either. This tells which commands can come next. If a
+//! command depends on the order of the loops, a leading `reorder` of all of them has fixed it.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      reorder(i, j), fuse(i, j, s1), pos(s1, s2, A(i,j)), split(s2, s3, s4, 3), parallelize(s3, cpu, auto)
@@ -24,7 +24,7 @@ const LONGEST: usize = 5;
 const UNBOUNDED: u64 = 1 << 40;
 /// Numbers with which sizes could wrap around.
 const HUGE: [u64; 7] = [1 << 31, 1 << 32, 1 << 62, (1 << 62) + 1, (1 << 63) - 1, 1 << 63, u64::MAX];
-/// How often a loop is unrolled at most without saying so.
+/// Only loops of at most so many iterations are unrolled by a command without a number.
 const LONGEST_UNROLLED: u64 = 5;
 
 /// A random schedule for a program: commands in order, each with its statement where there are several.
@@ -55,7 +55,7 @@ struct Loop {
     whole: bool,
     /// True if it runs over positions, or strips of them.
     positions: bool,
-    /// How often it is run through, where that is in the schedule.
+    /// The number of its iterations, if the schedule tells it.
     count: Option<u64>,
     /// True if it is shared out to threads.
     parallel: bool,

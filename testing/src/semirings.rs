@@ -18,7 +18,7 @@ use crate::entries::Entries;
 use crate::instance::Instance;
 use crate::scalar::Scalar;
 
-/// The names of the semirings, with what combines and what multiplies.
+/// The names of the semirings, with the operations that combine and multiply.
 const SEMIRINGS: [(&str, BinaryFn, BinaryFn); 12] = [
     ("plus-times", BinaryFn::Add, BinaryFn::Mul),
     ("min-plus", BinaryFn::Min, BinaryFn::Add),
@@ -61,12 +61,12 @@ pub struct Job {
     format: &'static str,
     result: &'static str,
     dtype: DType,
-    /// Elements that are not stored are what combining begins with, and not 0.
+    /// True if elements that are not stored are the identity of combining, and not 0.
     fills: bool,
     threads: usize,
 }
 
-/// The whole table, without what is not defined.
+/// The whole table, without undefined combinations.
 pub fn jobs() -> Vec<Job> {
     let mut jobs = Vec::new();
     for semiring in SEMIRINGS {
@@ -90,7 +90,7 @@ pub fn jobs() -> Vec<Job> {
 }
 
 impl Job {
-    /// What tells it from others.
+    /// The name that tells it from others.
     pub fn id(&self) -> String {
         let (semiring, operation, fill) =
             (self.semiring.0, self.operation.0, if self.fills { "identity" } else { "zero" });

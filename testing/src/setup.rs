@@ -5,7 +5,7 @@
 pub struct Setup {
     /// Commands, in order; where there is none, the planner chooses.
     pub schedule: Vec<String>,
-    /// How many threads share a parallel loop; unless it matters, as many as the engine likes.
+    /// The number of threads that share a parallel loop; unless it matters, as many as the engine likes.
     pub threads: Option<usize>,
     /// True if sums keep their order.
     pub strict: bool,

@@ -26,11 +26,11 @@ pub struct Sketch {
     pub tensors: Vec<Operand>,
     /// The statements.
     pub statements: Vec<Statement>,
-    /// How many rounds of a loop they are carried out in, if they are in one.
+    /// The number of rounds of the loop that they are carried out in, if they are in one.
     pub rounds: Option<u8>,
     /// The tensors that the program makes up before, by their places, each with the action that does.
     pub made: Vec<(usize, String)>,
-    /// How it is compiled and run.
+    /// The options of compiling and running it.
     pub setup: Setup,
 }
 
@@ -39,7 +39,7 @@ pub struct Sketch {
 pub struct Operand {
     /// Its name.
     pub name: String,
-    /// How it is stored.
+    /// Its format.
     pub format: Format,
     /// Its type; of a result, if it is declared.
     pub dtype: Option<DType>,
@@ -47,7 +47,7 @@ pub struct Operand {
     pub fill: Option<Scalar>,
     /// Its sizes.
     pub dims: Vec<u64>,
-    /// How many of its coordinates have entries.
+    /// The part of its coordinates that have entries.
     pub density: f64,
     /// True if some entries are zeros.
     pub zeros: bool,
@@ -72,21 +72,21 @@ pub struct Form {
     pub constant: i64,
     /// The tensor or list that has the variable as its index.
     pub through: Option<Through>,
-    /// What is done where the index lies outside.
+    /// The rule for indices outside.
     pub border: Option<Rule>,
 }
 
 /// An element of order 0 or 1 in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Through {
-    /// Of a tensor, by its place among the tensors, or a number. The element alone is the index, if it is `alone`.
+    /// A value of a tensor, by its place among the tensors, or a number. The element alone is the index, if it is `alone`.
     Tensor {
         /// The place.
         place: usize,
-        /// Nothing is added, and the factor is 1.
+        /// True if nothing is added, and the factor is 1.
         alone: bool,
     },
-    /// Of a list of so many numbers from 0, in descending order, as many as the variable has values.
+    /// A value of a list of so many numbers from 0, in descending order, as many as the variable has values.
     List(u64),
 }
 

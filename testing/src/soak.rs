@@ -31,18 +31,18 @@ use crate::suite::Suite;
 
 /// Seeds of one child.
 const BATCH: u64 = 200;
-/// How long one program may take.
+/// The time that one program may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How much memory a child may map, in KiB, if the run limits it.
+/// The memory that a child may map, in KiB, if the run limits it.
 const MEMORY: u64 = 4 << 20;
-/// How many failures of one manner are shrunk, and in how many runs each.
+/// The number of failures of one manner that are shrunk, and the number of runs for each.
 const SHRUNK: usize = 25;
 const BUDGET: usize = 120;
-/// How long one may take while another fault is looked for.
+/// The time that one may take while another fault is looked for.
 const IMPATIENCE: Duration = Duration::from_secs(5);
 /// The manner of programs that do not end. They are not shrunk: it would take as long for each step.
 const HANG: &str = "hang";
-/// How often progress is printed.
+/// The time between two messages of progress.
 const TELLS: Duration = Duration::from_secs(20);
 
 /// The programs that are run, and how.
@@ -50,9 +50,9 @@ const TELLS: Duration = Duration::from_secs(20);
 pub struct Soak {
     /// The first seed.
     pub first: u64,
-    /// How many programs.
+    /// The number of programs.
     pub count: u64,
-    /// How many children at once.
+    /// The number of children at once.
     pub jobs: usize,
     /// True if children have 4 GiB of memory at most. Sanitizers map more than any machine has.
     pub limited: bool,
@@ -62,7 +62,7 @@ pub struct Soak {
     pub report: PathBuf,
 }
 
-/// How a program fails.
+/// The failure of a program.
 #[derive(Clone, Debug)]
 struct Fault {
     manner: String,
@@ -254,7 +254,7 @@ impl Run<'_> {
         Some(format!("{text}\n{case}"))
     }
 
-    /// How the case of a file fails, if it does.
+    /// The failure of the case of a file, if it fails.
     fn verdict(&self, job: usize, batch: u64, path: &Path) -> Option<Fault> {
         let log = std::env::temp_dir().join(format!("lacunar-soak-{}-{job}.case.log", std::process::id()));
         let (mut child, lines) = self.spawn(batch, &["--case".to_string(), path.display().to_string()], &log)?;
@@ -364,7 +364,7 @@ fn crashed(child: &mut Child, log: &Path) -> Fault {
     let why = log.lines().find(telling).or(log.lines().last()).unwrap_or_default();
     let from = log.lines().position(|line| telling(&line)).unwrap_or(log.lines().count().saturating_sub(12));
     let tail: Vec<&str> = log.lines().skip(from).take(25).collect();
-    // `heap-buffer-overflow on address 0x..`, `data race (pid=..)`: the words before what differs from run to run.
+    // `heap-buffer-overflow on address 0x..`, `data race (pid=..)`: the words before the part that differs from run to run.
     let kind = match why.split_once("Sanitizer:") {
         Some((_, kind)) => kind.split(" on ").next().and_then(|kind| kind.split(" (").next()).unwrap_or(kind),
         None => why,

@@ -1,8 +1,8 @@
 //! The state that the trials of a test program share, and the trials of the corpus and of random programs.
 //!
-//! A [`Suite`] has engines, remembers what passed before, and counts schedules. C is compiled by the file: engines that are
-//! [`Batched`] take their sample of all instances in trials of their own, `c/3 of 16`, in which many programs are one
-//! library.
+//! A [`Suite`] has engines, remembers comparisons that passed before, and counts schedules. C is compiled by the file:
+//! engines that are [`Batched`] take their sample of all instances in trials of their own, `c/3 of 16`, in which many
+//! programs are one library.
 //!
 //! ```text
 //! spmv/csr            every instance of a case on the interpreter and on LLVM
@@ -34,13 +34,14 @@ use crate::tally::Tally;
 const MOST_SCHEDULED: u64 = 1 << 32;
 /// One in so many instances of the corpus is run under a random schedule as well.
 const SCHEDULED_ONE_IN: u64 = 6;
-/// How many trials the instances of a batched engine are shared among.
+/// The number of trials that the instances of a batched engine are shared among.
 pub const BATCHES: usize = 16;
-/// How many instances of a batch are compiled together: starting a compiler and reading its headers costs as much as some kernels.
+/// The number of instances of a batch that are compiled together: starting a compiler and reading its headers costs as much as some
+/// kernels.
 const TOGETHER: usize = 48;
-/// How many random programs one trial runs.
+/// The number of random programs that one trial runs.
 const RANDOM_TOGETHER: u64 = 30;
-/// How many failing instances of one case are shown in full.
+/// The most failing instances of one case that are shown in full.
 const SHOWN: usize = 3;
 
 /// Makes engines.
@@ -67,7 +68,7 @@ pub struct Suite {
     pub batched: Option<Batched>,
     /// The comparisons that passed before.
     pub passed: Passed,
-    /// How many schedules were refused.
+    /// The numbers of schedules that were accepted and refused.
     pub tally: Tally,
 }
 

@@ -1,4 +1,4 @@
-//! How many random schedules were accepted, and with which errors the others were refused.
+//! The number of random schedules that were accepted, and the errors of the refused ones.
 //!
 //! A schedule that is refused tests little. Therefore a run fails if too many are refused ([`Tally::verdict`]).
 

@@ -1,4 +1,4 @@
-//! Other systems' tests on every engine, where their files are at hand; a table of what ran and what is missing.
+//! Other systems' tests on every engine, where their files are at hand; a table of the cases that ran and of the missing features.
 
 mod engines;
 

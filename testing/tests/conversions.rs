@@ -1,9 +1,9 @@
 //! Conversion between every two formats, of generated tensors and of the files of `../shared/data/small`, where they are
 //! beside the repository. A table of the report says how many were right for each pair.
 //!
-//! One file in twelve, others every day, is converted through all pairs; of large files, only one in four is taken. The rest, and files with more entries than `FEW`, are converted from
-//! every format to the first compressed one and back, as long as none takes more than `MANY` places; with `LACUNAR_PAIRS=all`, all
-//! go through all pairs, and more is stored.
+//! One file in twelve, others every day, is converted through all pairs; of large files, only one in four is taken. The rest, and files
+//! with more entries than `FEW`, are converted from every format to the first compressed one and back, as long as none takes more than
+//! `MANY` places; with `LACUNAR_PAIRS=all`, all go through all pairs, and more is stored.
 //!
 //! Conversions that passed before with the same sources are not run again; the table is made if all conversions were
 //! run.

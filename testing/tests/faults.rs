@@ -1,6 +1,6 @@
 //! Faults, injected by hand, that the tests have to see: `testing/faults/*.patch`.
 //!
-//! A file says in its first lines what the fault is, then its place, the old text and the new text:
+//! A file describes the fault in its first lines, then has its place, the old text and the new text:
 //!
 //! ```text
 //! The intersection of two operands also has what only the first one has.
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Without arguments, every old text has to be there exactly once: a fault that no longer applies is written anew. `./x faults [NAME...]`
-//! applies each in a worktree of its own, runs the quick part of the tests there, the tests of the changed crate first, until one fails, and
-//! prints a table of what was caught by which test.
+//! applies each in a worktree of its own, runs the quick part of the tests there, the tests of the changed crate first, until one fails,
+//! and prints a table of the faults and the tests that caught them.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -160,7 +160,7 @@ fn run_all(faults: &[Result<Fault, String>], names: &[String]) -> ExitCode {
     if all_caught { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The folder that is built in: one of its own, for what is built with a fault has the names of what is built without.
+/// The folder that is built in: one of its own, for files that are built with a fault have the names of those that are built without.
 fn target() -> PathBuf {
     let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
     temporary.parent().unwrap_or(temporary).join("faults")

@@ -1,7 +1,7 @@
 //! The entrances of the product under inputs that mean nothing ([`lacunar_testing::fuzz`]): some seconds each, from another seed every
 //! day, which is printed. Inputs that once failed (`fuzz/regressions`) run first.
 //!
-//! `-- --target imp --seconds 60 --seed 7` runs one target for as long as that and keeps what it finds in `fuzz/corpus`; `LACUNAR_FUZZ` says
+//! `-- --target imp --seconds 60 --seed 7` runs one target for as long as that and keeps its findings in `fuzz/corpus`; `LACUNAR_FUZZ` says
 //! how many seconds all targets together take otherwise.
 
 use std::path::Path;

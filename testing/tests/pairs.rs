@@ -16,7 +16,7 @@ use lacunar_testing::runner::Reference;
 use lacunar_testing::suite::{Suite, arguments, batches, corpus, summary};
 use libtest_mimic::Trial;
 
-/// How many instances a trial runs.
+/// The number of instances that a trial runs.
 const SHARE: usize = 64;
 /// One in so many pairs is taken on a day.
 const PAIRS_ONE_IN: u64 = 10;

@@ -1,9 +1,9 @@
 //! Random programs on every engine: `LACUNAR_RANDOM` of them from seed `LACUNAR_SEED` on. Unless that is set, the first is another
 //! one every day; it is printed, and repeats the run.
 //!
-//! `-- --soak 100000 --seed 0 --jobs 2` runs so many on LLVM and the interpreter in children, and survives what they do
-//! ([`lacunar_testing::soak`]); most are compiled with little optimization, which is faster, every eighth batch as usual,
-//! and every eighth with all of it. `--sanitize` runs them as C, compiled with the address and undefined behavior sanitizers, and
+//! `-- --soak 100000 --seed 0 --jobs 2` runs so many on LLVM and the interpreter in children, and survives their crashes
+//! ([`lacunar_testing::soak`]); most are compiled with little optimization, which is faster, every eighth batch as usual, and
+//! every eighth with all of it. `--sanitize` runs them as C, compiled with the address and undefined behavior sanitizers, and
 //! `--sanitize thread` with the thread sanitizer.
 
 mod engines;
@@ -17,7 +17,7 @@ use lacunar_testing::sanitize::Sanitizer;
 use lacunar_testing::soak::{Soak, batch, case, soak};
 use lacunar_testing::suite::{Suite, arguments, batches, random_instances, random_trials};
 
-/// How many programs a run without arguments takes.
+/// The number of programs that a run without arguments takes.
 const USUAL: u64 = 700;
 
 fn main() -> ExitCode {
@@ -92,7 +92,7 @@ fn addresses(_: u64) -> Vec<(&'static str, OsString)> {
     sanitized(Sanitizer::Address)
 }
 
-/// C, with checks of what threads do to each other.
+/// C, with checks of the races of threads.
 fn races(_: u64) -> Vec<(&'static str, OsString)> {
     sanitized(Sanitizer::Thread)
 }

@@ -1,5 +1,5 @@
 //! The kernels of two versions of the compiler, compared: a change that only moves code shows no difference, and one that changes
-//! code shows which, and how often.
+//! code shows the differences, and their numbers.
 //!
 //! ```text
 //! ./x replay BASE                                  this tree against a commit, which is built in a folder of its own
@@ -33,7 +33,7 @@ use lacunar_testing::suite::corpus_instances;
 use lacunar_testing::{data, setup::Setup};
 use similar::TextDiff;
 
-/// How many random programs a record holds.
+/// The number of random programs in a record.
 const RANDOM: u64 = 1000;
 /// One in so many instances is recorded by a run without arguments.
 const SAMPLE: u64 = 97;
@@ -200,7 +200,8 @@ fn read(path: &Path) -> Record {
         .collect()
 }
 
-/// How two records differ, and whether they do not: for each way of differing, how many programs do so, and the first of them.
+/// The differences between two records, and true if there are none: for each way of differing, the number of programs that do so, and the
+/// first of them.
 fn compare(before: &Record, after: &Record) -> (String, bool) {
     let mut ways: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut only = Vec::new();
@@ -241,7 +242,7 @@ fn compare(before: &Record, after: &Record) -> (String, bool) {
     (text, ways.is_empty() && only.is_empty())
 }
 
-/// A line without what is particular to a program: differences that are alike in all but names and numbers are one way of differing.
+/// A line without the names and numbers of a program: differences that are alike in all else are one way of differing.
 fn without_names(line: &str) -> String {
     let mut short = String::new();
     for c in line.chars() {

@@ -1,5 +1,5 @@
 //! Programs of rules: the files of `tests/rules`, and random ones, on every engine, at the sizes that they name, with dense and with sparse
-//! inputs. What they mean is found by enumeration. `LACUNAR_SEED` and `LACUNAR_RANDOM` say which random ones, and how many.
+//! inputs. Their meaning is found by enumeration. `LACUNAR_SEED` and `LACUNAR_RANDOM` say which random ones, and how many.
 
 mod engines;
 
@@ -25,7 +25,7 @@ use libtest_mimic::Trial;
 /// So many random programs are tried, others each day.
 const RANDOM: u64 = 20;
 
-/// How the inputs of an instance are stored.
+/// The storage of an instance's inputs.
 #[derive(Clone, Copy, Debug)]
 enum Stored {
     Dense,
@@ -72,7 +72,7 @@ fn files() -> Vec<(String, String)> {
     files
 }
 
-/// A program with all choices of symbols and of how inputs are stored.
+/// A program with all choices of symbols and of the storage of inputs.
 fn instances(name: &str, text: &str) -> Result<Vec<Instance>, String> {
     let render = |found: Vec<lacunar::Diagnostic>| {
         found.iter().map(|mistake| mistake.render(text, name, false)).collect::<String>()

@@ -1,8 +1,8 @@
 //! The script `x`, run in a workspace of its own with stand-ins for cargo, the C compiler and apt-get.
 //!
 //! The stand-in for cargo writes each of its calls to a file `calls`; "building" copies a shell script to
-//! `target/release/lacunar`, "testing" to `target/debug/lacunar`, that prints its folder and its arguments, one a line. So these tests see what `x` decides
-//! (what to install, when to build, how, what to run) within milliseconds. Only the tools that `x` needs are on its
+//! `target/release/lacunar`, "testing" to `target/debug/lacunar`, that prints its folder and its arguments, one a line. So these tests see
+//! the decisions of `x` (what to install, when to build, how, what to run) within milliseconds. Only the tools that `x` needs are on its
 //! PATH, whatever else this machine has.
 #![cfg(unix)]
 

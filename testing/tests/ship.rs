@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// How many trials ran a program, and how many had none.
+/// The number of trials that ran a program, and of those that had none.
 static LINKED: AtomicUsize = AtomicUsize::new(0);
 static REFUSED: AtomicUsize = AtomicUsize::new(0);
 
@@ -128,7 +128,7 @@ fn key(instance: &Instance, backend: Backend, shape: Shape) -> Option<u64> {
     let kernel = Kernel::compile(&instance.source, &options(instance, Backend::Interpreter)).ok()?;
     let mut digest = Digest::default();
     write!(digest, "{backend:?} {shape:?} {} {:?}", instance.to_case_text(), instance.expected).ok()?;
-    // With the checks of what it is given.
+    // The code is shipped with the checks of its arguments.
     if let Ok(shipment) = kernel.ship("taken", Shape::Source) {
         digest.write_str(&String::from_utf8_lossy(&shipment.content)).ok()?;
     }
@@ -139,7 +139,7 @@ fn key(instance: &Instance, backend: Backend, shape: Shape) -> Option<u64> {
     Some(digest.finish())
 }
 
-/// Why there is no program.
+/// The reason why there is no program.
 enum Unbuilt {
     /// Something is converted, or there are several statements, whose temporaries the program would have to carry.
     NeedsRuntime,
@@ -307,7 +307,7 @@ impl Program {
         step.plan().statement.lhs.vars.iter().map(|var| self.sizes[var.index()]).collect()
     }
 
-    /// The arrays of the result among the parameters: what they are, and their names and types.
+    /// The arrays of the result among the parameters: their bindings, and their names and types.
     fn result_arrays<'s>(&self, step: &'s Step) -> impl Iterator<Item = (Binding, &'s str, DType)> {
         let params = step.parameters();
         params.filter_map(|(param, binding)| match (param, binding) {
@@ -360,7 +360,8 @@ impl Program {
     }
 }
 
-/// The size of an index variable: declared, or that of a dimension which is given; or what an index of the result comes to.
+/// The size of an index variable: declared, or that of a dimension which is given; or the number of values that an index of the result
+/// takes.
 fn size_of(instance: &Instance, kernel: &Kernel, var: usize) -> u64 {
     let program = &instance.program;
     let tied = program.statements.iter().flat_map(|statement| statement.rhs.accesses()).find_map(|access| {

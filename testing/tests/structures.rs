@@ -1,5 +1,5 @@
-//! Structures with every named format of matrices: triangles, symmetric matrices and bands, times a vector, added, multiplied with a sparse matrix,
-//! and sampled from a product. Results are right, and no operand becomes dense.
+//! Structures with every named format of matrices: triangles, symmetric matrices and bands, times a vector, added, multiplied with a
+//! sparse matrix, and sampled from a product. Results are right, and no operand becomes dense.
 //!
 //! Symmetric tensors of order 3 and 4 are read once in products with matrices along their modes (TTM, MTTKRP): no statement completes them.
 //!

@@ -75,7 +75,7 @@ const UNFINISHED_TEXT: [&str; 5] =
 const MACHINE_PATHS: [&str; 4] =
     [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/"), concat!("/Us", "ers/")];
 
-/// Beginnings of references to conversations elsewhere, likewise: what is worth knowing is said where it matters.
+/// Beginnings of references to conversations elsewhere, likewise: facts that are worth knowing are said where they matter.
 const REFERENCES: [&str; 3] = [concat!("issue", " #"), concat!("pull request", " #"), concat!("PR", " #")];
 
 /// Files whose text is read by people or machines as part of the source.
@@ -140,7 +140,7 @@ fn rule_table_has_no_cycle() {
 
 // ---- one function for each rule --------------------------------------------------------------
 
-/// A line, counted from 1, and what is wrong with it.
+/// A line, counted from 1, and its fault.
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
     line: usize,

@@ -37,13 +37,13 @@ use lacunar_testing::schedules::schedule;
 use lacunar_testing::suite::{Suite, arguments, corpus_instances, random_instances, space, summary};
 use libtest_mimic::{Failed, Trial};
 
-/// How many mistakes are made in one text.
+/// The number of mistakes that are made in one text.
 const MUTATIONS: usize = 4;
 /// One instance in so many gets a treatment.
 const ONE_IN: u64 = 32;
 /// The most elements of the space of a program whose loops are put in other orders.
 const MOST_REARRANGED: u64 = 1 << 22;
-/// How many random programs there are to choose from.
+/// The number of random programs to choose from.
 const RANDOM: u64 = 800;
 /// The most values of a variable in a text that gets mistakes.
 const MOST_VALUES: u64 = 1 << 20;
@@ -159,7 +159,7 @@ fn notation(instance: &Instance, _: &Suite) -> Result<(), String> {
     if text(&again) != printed {
         return Err(format!("{id}: `{printed}` is read as `{}`", text(&again)));
     }
-    // What lines say of workspaces is no part of a program's text.
+    // Declarations of workspaces in lines are no part of a program's text.
     if !instance.program.loops.is_empty() {
         return Ok(());
     }
@@ -175,7 +175,7 @@ fn planned(instance: &Instance, step: &Step, options: &Options) -> Result<(), St
         Err(error) if is_unreadable(&error) => return Ok(()),
         again => again.map_err(|error| format!("{}: {printed}\n{}", instance.id, error.render(false)))?,
     };
-    // What is converted is chosen anew.
+    // Conversions are chosen anew.
     let loops = |plan: &Plan| {
         let text = plan.text();
         let is_loop =
@@ -264,7 +264,7 @@ fn concrete(instance: &Instance, suite: &Suite) -> Result<(), String> {
     Ok(())
 }
 
-/// Loops with other names, signs and lines are refused with a place, or they mean what the oracle reads in them.
+/// Loops with other names, signs and lines are refused with a place, or they have the meaning that the oracle reads in them.
 fn mutated(instance: &Instance, suite: &Suite) -> Result<(), String> {
     let first = kernels(instance, &instance.source, &accepted(instance))?;
     let mut rng = Rng::with_seed(data::seed(&["mutated", &instance.id, &today().to_string()]));
@@ -350,7 +350,7 @@ fn rearranged(instance: &Instance, suite: &Suite) -> Result<(), String> {
             Ok(read) => read,
             Err(found) => return fault(found),
         };
-        // Which value `any` takes is open.
+        // The choice of `any` is open.
         if let (true, Ok(own)) = (is_same && !text.contains("any"), read.evaluated()) {
             for outcome in &outcomes {
                 let other = own.iter().find(|other| other.name == outcome.name);
@@ -383,7 +383,7 @@ fn stores_all(instance: &Instance) -> bool {
     })
 }
 
-/// True for mistakes in what is declared, which may have no place in the text, and for a text without a statement.
+/// True for mistakes in declarations, which may have no place in the text, and for a text without a statement.
 fn is_of_declarations(found: &Diagnostic) -> bool {
     found.code == "E0106"
         || found.code.starts_with("E03")

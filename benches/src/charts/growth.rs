@@ -1,4 +1,4 @@
-//! Lines: how the time for an entry grows in series of inputs, and speed with the number of threads. One panel a kernel (and
+//! Lines: the time for an entry over series of inputs, and speed over the number of threads. One panel a kernel (and
 //! series).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +34,7 @@ fn engines<'a>(duel: &Duel<'a>) -> impl Iterator<Item = &'a Line> {
     std::iter::once(duel.ours).chain(duel.peers.values().copied())
 }
 
-/// The time for each entry or product over what grows in a series. `None` where there are no series.
+/// The time for each entry or product over the thing that grows in a series. `None` where there are no series.
 pub fn series(duels: &[&Duel<'_>], threads: usize) -> Option<Drawing> {
     let mut panels: BTreeMap<(&str, &str), Panel<'_>> = BTreeMap::new();
     for duel in duels {

@@ -3,7 +3,7 @@
 
 use lacunar_draw::{Anchor, Color, Drawing, Marker, Path, Stroke, Text, Weight, font};
 
-/// How something is drawn.
+/// The color and the marker of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Its color.
@@ -46,7 +46,7 @@ pub fn kernel(place: usize) -> Look {
     Look { color: COLORS[place % 7], marker: MARKERS[(place + place / 7) % 5] }
 }
 
-/// How wide a text in letters of the usual weight is.
+/// The width of a text in letters of the usual weight.
 pub fn width(text: &str, size: f32) -> f32 {
     font::width(text, size, Weight::Regular)
 }
@@ -81,7 +81,7 @@ pub fn legend(drawing: &mut Drawing, [left, top]: [f32; 2], room: f32, entries: 
     y + LEGEND_LINE / 2.0 - top
 }
 
-/// How high such a legend is.
+/// The height of such a legend.
 pub fn legend_height(room: f32, entries: &[(String, Look)], lines: bool) -> f32 {
     legend(&mut Drawing::new(0.0, 0.0, ""), [0.0, 0.0], room, entries, lines)
 }

@@ -1,10 +1,10 @@
-//! Charts of what was measured, each as SVG and as PNG:
+//! Charts of the measurements, each as SVG and as PNG:
 //!
 //! | file | shows |
 //! |---|---|
 //! | `speedup-1` | geometric means over all inputs, with 1 thread |
 //! | `speedup-spmv-1` | every input of one kernel; `speedup-spmv-inspected-1`, in another class |
-//! | `roofline-1` | operations a second against what the machine can do |
+//! | `roofline-1` | operations a second against the limit of the machine |
 //! | `series-1` | the time for each entry, for inputs that belong to a series |
 //! | `threads` | speed-up with threads |
 

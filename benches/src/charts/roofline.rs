@@ -1,7 +1,7 @@
-//! The roofline (Williams, Waterman and Patterson, "Roofline: an insightful visual performance model", CACM 52, 2009): how
-//! many operations a second each kernel does, over how many it has for each byte that must be moved.
+//! The roofline (Williams, Waterman and Patterson, "Roofline: an insightful visual performance model", CACM 52, 2009): the
+//! operations a second of each kernel, over its operations for each byte that must be moved.
 //!
-//! The roof is what the machine was measured to do: its bandwidth times that intensity, at most its peak. The dashed line is
+//! The roof is the measured limit of the machine: its bandwidth times that intensity, at most its peak. The dashed line is
 //! the bandwidth of data that stay in the nearest cache.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Bars: how many times as long as ours each peer takes.
+//! Bars: the ratio of each peer's time to ours.
 //!
 //! [`overview`] has one group of bars a kernel, each the geometric mean over all inputs; [`kernel`] has one panel a peer,
 //! with a bar for each input and one for their geometric mean. Bars start at 1, where both are equally fast; those that go
@@ -77,7 +77,7 @@ fn groups<'a>(duels: &[&'a Duel<'_>], families: &[&'a str]) -> Vec<Group<'a>> {
     kernels.into_iter().map(group).filter(|(_, means): &Group<'_>| !means.is_empty()).collect()
 }
 
-/// How thick a bar of the overview is, with the space around it, and how far groups are apart.
+/// The thickness of a bar of the overview, with the space around it, and the distance between groups.
 const THICK: f32 = 18.0;
 const GAP: f32 = 18.0;
 /// A row of groups is not longer than this, so that it fits a page.

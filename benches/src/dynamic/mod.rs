@@ -7,7 +7,7 @@
 //! peers.rs     the programs of benches/peers/dynamic*, and where the peers' headers are
 //! ```
 //!
-//! All run on as many threads and take turns. A time is the least of the rounds; the machine is shared with what else runs on it.
+//! All run on as many threads and take turns. A time is the least of the rounds; other programs may run on the machine.
 
 mod inputs;
 mod peers;
@@ -19,7 +19,7 @@ use anyhow::Result;
 use inputs::Input;
 use peers::Peers;
 
-/// Measures and prints what the filters choose, by "step/input", "tree/input", "add/input" and "update/input".
+/// Measures and prints the cases that the filters choose, by "step/input", "tree/input", "add/input" and "update/input".
 ///
 /// # Errors
 /// An input can't be made, a kernel is not compiled, or engines come to different results.

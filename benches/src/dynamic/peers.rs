@@ -1,4 +1,5 @@
-//! PAM, CPAM and Aspen, on one thread without their schedulers, on several with them: headers alone, from folders that variables of the environment name; without them they are left out.
+//! PAM, CPAM and Aspen, on one thread without their schedulers, on several with them: headers alone, from folders that variables of the
+//! environment name; without them they are left out.
 //!
 //! | peer | variable | its folder has | besides |
 //! |---|---|---|---|

@@ -67,12 +67,12 @@ pub struct Ratios {
     pub least_on: String,
     /// The number of inputs.
     pub inputs: usize,
-    /// The other engines, by how often they were the fastest one.
+    /// The other engines, by the number of times that they were the fastest one.
     pub engines: Vec<(String, usize)>,
 }
 
 impl Ratios {
-    /// Of pairs of a duel and a measurement that is compared with ours. `None` of nothing.
+    /// The ratio of pairs of a duel and a measurement that is compared with ours. `None` of nothing.
     fn of<'d>(pairs: impl Iterator<Item = (&'d Duel<'d>, &'d Line)>) -> Option<Ratios> {
         let mut ratios: Vec<(f64, &str)> = Vec::new();
         let mut engines: BTreeMap<&str, usize> = BTreeMap::new();
@@ -89,7 +89,7 @@ impl Ratios {
     }
 }
 
-/// The means of what was measured.
+/// The means of the measurements.
 fn means(machine: &Machine, duels: &[&Duel<'_>]) -> Means {
     let mut groups: BTreeMap<(&str, usize), Vec<&Duel<'_>>> = BTreeMap::new();
     for &duel in duels {

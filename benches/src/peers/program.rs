@@ -1,4 +1,4 @@
-//! Peer programs: how they are compiled, and one at work, which answers one request at a time (`peers/peer.h`).
+//! Peer programs: their compilation, and one at work, which answers one request at a time (`peers/peer.h`).
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -36,7 +36,7 @@ pub fn run_to_end(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// How a peer program is started.
+/// The command that starts a peer program.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The command and its first arguments.

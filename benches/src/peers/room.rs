@@ -1,7 +1,7 @@
 //! Room in memory: every engine is a process with its own copy of the operands, so that of large inputs not all fit.
 //!
-//! Peers free a sparse result before another engine has its turn; ours and kernels written by hand keep its memory, up to twice of
-//! what it takes.
+//! Peers free a sparse result before another engine has its turn; ours and kernels written by hand keep its memory, up to twice
+//! its size.
 
 use crate::case::Case;
 use crate::peers::Peers;
@@ -12,16 +12,16 @@ const MEMORY: u64 = 12 << 30;
 /// The engines that have room.
 #[derive(Debug, PartialEq)]
 pub struct Room {
-    /// The peers.
+    /// True if there is room for the peers.
     pub for_peers: bool,
-    /// Kernels written by hand besides.
+    /// True if there is room for kernels written by hand besides.
     pub for_floor: bool,
     /// The number of programs that are left out.
     left_out: usize,
 }
 
 impl Room {
-    /// Of a case with so many values in its result.
+    /// The room of a case with so many values in its result.
     pub fn of(case: &Case, values: u64, peers: &Peers) -> Room {
         let result = if case.result_format.is_dense() { 0 } else { 2 * case.bytes_of_result(values) };
         Room::for_programs(case.memory(), result, peers.variants(case), peers.floor_variants(case))

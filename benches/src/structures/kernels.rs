@@ -1,4 +1,4 @@
-//! What a kernel over packed tensors is, and its inputs.
+//! The description of a kernel over packed tensors, and the making of its inputs.
 //!
 //! ```text
 //! symmv     y(i) = A(i,j) * x(j)                       A packed(symmetric)
@@ -23,7 +23,7 @@ pub struct Kernel {
     pub name: &'static str,
     /// The program.
     pub text: &'static str,
-    /// What it reads.
+    /// The operands that it reads.
     pub operands: &'static [Operand],
     /// The name of the result, and its format.
     pub result: (&'static str, &'static str),
@@ -40,7 +40,7 @@ pub struct Kernel {
 /// The size of a dimension.
 #[derive(Clone, Copy)]
 pub enum Size {
-    /// That which the kernel is measured for.
+    /// The size that the kernel is measured for.
     N,
     /// Always the same.
     Of(u64),

@@ -6,12 +6,12 @@
 //! ```
 //!
 //! The C of `peers/structures.c` has the loops that a programmer writes over packed arrays, compiled with `-O3 -march=native -ffast-math`;
-//! NumPy has `einsum` of whole tensors (`peers/structures.py`). All run on one thread and take turns. In its turn each runs twice, and the second
-//! time counts: whose tensors are still in the caches depends on who ran before. Ours are bound to the kernel, as those of C lie where they are. A
-//! time is the median of the rounds; results are compared by the sum of the values that are stored.
+//! NumPy has `einsum` of whole tensors (`peers/structures.py`). All run on one thread and take turns. In its turn each runs twice, and
+//! the second time counts: whose tensors are still in the caches depends on who ran before. Ours are bound to the kernel, as those of C
+//! lie where they are. A time is the median of the rounds; results are compared by the sum of the values that are stored.
 //!
-//! Of covariances of a join, what their structure is worth is measured beside: the same kernel that computes every element (`plain`), and how
-//! long it takes to make the whole tensor of the packed one (`rebuilt`).
+//! The gain from the structure of a join's covariances is measured beside: the same kernel that computes every element (`plain`), and the
+//! time to make the whole tensor of the packed one (`rebuilt`).
 
 mod kernels;
 mod table;
@@ -135,7 +135,7 @@ struct Measured {
     own: f64,
     c: Option<f64>,
     numpy: Option<f64>,
-    /// The same without structure, and what it takes to make the whole tensor of a packed result.
+    /// The time of the same without structure, and the time to make the whole tensor of a packed result.
     plain: Option<(f64, f64)>,
 }
 
@@ -192,7 +192,7 @@ fn measured(kernel: &Kernel, size: u64, rounds: usize, peers: &Peers) -> Result<
     })
 }
 
-/// Measures and prints what the filters choose, by the name of the kernel.
+/// Measures and prints the kernels that the filters choose, by their names.
 ///
 /// # Errors
 /// A kernel is not compiled, or engines come to different results.

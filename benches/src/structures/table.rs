@@ -1,7 +1,7 @@
 //! The kernels that are measured.
 //!
-//! Names and sizes are those of Ghorbani et al. 2023, Fig. 12 (`lr`, `pr2`, `pr3`), Fig. 13 (`ttm`, `thp`, `mttkrp`) and Fig. 14 (`lr-13` and the
-//! like: a table with keys into three others, joined with these, as Retailer with 13 attributes and Favorita with 6 are).
+//! Names and sizes are those of Ghorbani et al. 2023, Fig. 12 (`lr`, `pr2`, `pr3`), Fig. 13 (`ttm`, `thp`, `mttkrp`) and Fig. 14 (`lr-13`
+//! and the like: a table with keys into three others, joined with these, as Retailer with 13 attributes and Favorita with 6 are).
 
 use super::kernels::Size::{self, N, Of};
 use super::kernels::{Kernel, Operand, Values};

@@ -32,16 +32,16 @@ use thiserror::Error;
 
 use crate::print::CSource;
 
-/// How to compile.
+/// The options of the C compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CcOptions {
     /// The compiler and its first arguments; `$CC` or `cc` if empty.
     pub compiler: Vec<OsString>,
     /// `-O0` to `-O3`.
     pub optimization: u8,
-    /// Use all instructions of this machine.
+    /// True if all instructions of this machine are used.
     pub native: bool,
-    /// Let sums be reassociated, unless a kernel is strict. C compilers then drop terms that cancel, infinite or not.
+    /// True if sums may be reassociated, unless a kernel is strict. C compilers then drop terms that cancel, infinite or not.
     pub reassociate: bool,
     /// Further flags, after the others.
     pub flags: Vec<OsString>,
@@ -53,7 +53,7 @@ impl Default for CcOptions {
     }
 }
 
-/// Why there is no library.
+/// The reason why there is no library.
 #[derive(Debug, Error)]
 pub enum CcError {
     /// The compiler could not be started.
@@ -61,7 +61,7 @@ pub enum CcError {
     NotStarted {
         /// Its name.
         compiler: String,
-        /// Why.
+        /// The reason.
         #[source]
         source: io::Error,
     },
@@ -78,7 +78,7 @@ pub enum CcError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         #[source]
         source: io::Error,
     },
@@ -164,7 +164,7 @@ fn compiler(options: &CcOptions) -> Vec<OsString> {
     cc.split_whitespace().map(OsString::from).collect()
 }
 
-/// The flags that make C mean what the IR means, and make it fast.
+/// The flags that give C the meaning of the IR, and make it fast.
 fn flags(strict: bool, options: &CcOptions) -> Vec<String> {
     let mut flags: Vec<String> = ["-std=c99", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fcx-limited-range"]
         .map(String::from)

@@ -20,7 +20,7 @@ use crate::helpers::{Helper, wraps_by_function};
 use crate::kernel::KernelPrinter;
 use crate::types::{c_type, integer_value, literal};
 
-/// How tightly C's operators bind.
+/// The precedence of C's operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Binding {
     /// `a ? b : c`

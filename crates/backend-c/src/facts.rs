@@ -1,5 +1,4 @@
-//! The facts that the printer needs about a function before it prints: types, what is used, and which integers are
-//! values.
+//! The facts that the printer needs about a function before it prints: types, uses, and the integers that are values.
 //!
 //! Everything is found in time linear in the function, without recursion over expressions (which may be deep).
 //!
@@ -71,12 +70,12 @@ impl Facts {
         self.types[expr.index()]
     }
 
-    /// How many nodes the expression has, written as a tree.
+    /// The number of nodes of the expression, written as a tree.
     pub fn tree_size(&self, expr: ExprId) -> usize {
         self.sizes[expr.index()]
     }
 
-    /// How deep the expression is nested.
+    /// The depth of the expression.
     pub fn depth(&self, expr: ExprId) -> usize {
         self.depths[expr.index()]
     }
@@ -222,7 +221,7 @@ impl Facts {
                 self.used[array.index()] = true;
                 self.grown[array.index()] = true;
             }
-            // It reads what the caller says, and no element.
+            // It reads the caller's structure, and no element.
             Stmt::Call { callee: Callee::Length, .. } => {}
             Stmt::Call { args, result, .. } if !is_pure(stmt) || result.is_some_and(|var| self.is_live(var)) => {
                 for arg in args {

@@ -219,7 +219,7 @@ fn returns(function: &Function) -> &'static str {
     }
 }
 
-/// The comment that explains a kernel: arguments, a call, what it returns, how it is built.
+/// The comment that explains a kernel: arguments, a call, the returned status, the build.
 pub(crate) fn explanation(function: &Function, names: &Names, about: &About, building: &str) -> String {
     let symbol = &names.symbol;
     let mut text = format!("/*\n * {symbol}: a kernel made by Lacunar.\n");

@@ -42,7 +42,7 @@ pub(crate) struct KernelPrinter<'f> {
     pub(crate) out: String,
     pub(crate) uses_runtime: bool,
     pub(crate) scope: Scope,
-    /// How many parallel loops there are around the statement being printed.
+    /// The number of parallel loops around the statement being printed.
     pub(crate) parallel: usize,
     /// True if there are directives for OpenMP.
     pub(crate) directives: bool,
@@ -68,7 +68,7 @@ pub(crate) struct KernelText {
     pub(crate) directives: bool,
 }
 
-/// Prints the definition of a kernel's function. `names` are its names in C, `remarks` whether to print comments.
+/// Prints the definition of a kernel's function. `names` are its names in C; `remarks` is true if comments are printed.
 pub(crate) fn print_kernel(function: &Function, names: &Names, remarks: bool) -> KernelText {
     let mut printer = KernelPrinter {
         function,
@@ -486,12 +486,12 @@ impl KernelPrinter<'_> {
         }
     }
 
-    /// The length that the caller gives an array, from the structure: what is wrong with it is its status, negative.
+    /// The length that the caller gives an array, from the structure: a mistake in it is its status, negative.
     fn length(&mut self, array: ArrayId, result: Option<VarId>) {
         let length = self.helpers.name(Helper::Length);
         let (name, capacity) = (self.array_name(array), self.capacity_name(array));
         let Array { role, elem, .. } = self.function.arrays[array];
-        // Nothing is said of what the kernel makes.
+        // The caller gives no type code for arrays that the kernel makes.
         let code = if role == ArrayRole::Grown { 0 } else { type_code(elem) };
         let given = match result {
             Some(var) => self.var_name(var),

@@ -1,9 +1,9 @@
 //! Integer expressions whose value is known from constants and types.
 //!
-//! They are printed as literals: it is what a person would write, and C compilers warn of comparisons that always come
-//! out the same way. Known are: operations on known values; `x & 0`, `x * 0`, `x % 1`, `x - x`, `x ^ x`; and comparisons
-//! of a value with itself, of values whose types have no number in common that could make a difference (also behind
-//! widening casts), and of a bitwise operation with a constant whose bits it can't have.
+//! They are printed as literals, as a person would write them, and C compilers warn of comparisons that always come out
+//! the same way. These are known: operations on known values; `x & 0`, `x * 0`, `x % 1`, `x - x`, `x ^ x`; comparisons
+//! of a value with itself; comparisons of values whose types have no number in common that could make a difference
+//! (also behind widening casts); and comparisons of a bitwise operation with a constant whose bits it can't have.
 //!
 //! ```text
 //! 2 * 3 + 1        7

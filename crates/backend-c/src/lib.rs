@@ -16,7 +16,7 @@
 //! | parallel loop | `omp parallel for`; arrays of its own are declared in its body |
 //! | vector loop | `omp simd` with the reductions that OpenMP does as the IR does; otherwise a plain loop |
 //! | unrolled loop | `GCC unroll` |
-//! | `Atomic` | `omp atomic`; GCC's compare and exchange, or else `omp critical`, for what that can't do |
+//! | `Atomic` | `omp atomic`; GCC's compare and exchange, or else `omp critical`, for operations that it lacks |
 //! | `Deposit`, `Collect` | a list of pointers; the elements are copied behind each other |
 //!
 //! OpenMP is not necessary: without it (`-fopenmp`) the loops are serial.

@@ -1,8 +1,8 @@
 //! Names that the system's headers declare: a kernel must not have them, as it would conflict with them in a file that
 //! includes both, or take their place when a program is linked.
 //!
-//! Functions, types and objects of ISO C11 and POSIX.1-2008, and what the GNU library adds to `math.h`, `stdlib.h` and
-//! `string.h`. Names that the printed file itself calls or includes are listed in `namer.rs`.
+//! Functions, types and objects of ISO C11 and POSIX.1-2008, and the additions of the GNU library to `math.h`,
+//! `stdlib.h` and `string.h`. Names that the printed file itself calls or includes are listed in `namer.rs`.
 
 /// The names, between blanks.
 pub(crate) const LIBRARY: &str = "main environ

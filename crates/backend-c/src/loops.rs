@@ -1,4 +1,4 @@
-//! Counted loops of every kind, and what their iterations do together.
+//! Counted loops of every kind, and the common work of their iterations.
 //!
 //! Directives are written `LACUNAR_OMP(omp ...)`, which is a pragma where the compiler has OpenMP and nothing
 //! elsewhere: the loops are then serial, and right. An iteration of a parallel loop can't leave the function: it notes
@@ -49,8 +49,8 @@ impl KernelPrinter<'_> {
         let count = self.as_int(begin).zip(self.as_int(end)).map(|(begin, end)| end.saturating_sub(begin));
         let name = self.var_name(var);
         let (begin, mut bound) = (self.bound(begin), self.bound(end));
-        // The bound is evaluated once, and what it reads may change. The smallest integer as a bound would make
-        // compilers warn of a comparison that always fails.
+        // The bound is evaluated once, and the values that it reads may change. The smallest integer as a bound would
+        // make compilers warn of a comparison that always fails.
         if self.changes(body, end) || self.as_int(end) == Some(i64::MIN) {
             let once = self.namer.unique(&format!("{name}_end"));
             self.line(format_args!("const int64_t {once} = {};", bound.text));
@@ -250,7 +250,7 @@ impl KernelPrinter<'_> {
     }
 }
 
-/// OpenMP's operator for a reduction that means what the IR's does, on every value.
+/// OpenMP's operator for a reduction that gives the same as the IR's, on every value.
 fn reduction_operator(op: BinaryOp, ty: DType) -> Option<&'static str> {
     let bitwise = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
     match ty.kind() {

@@ -1,4 +1,4 @@
-//! Memory of arrays and lists of parts: allocation, growth, release, and how the parts of a parallel loop become one
+//! Memory of arrays and lists of parts: allocation, growth, release, and the join of a parallel loop's parts into one
 //! array.
 //!
 //! ```text

@@ -20,16 +20,16 @@ pub enum Purpose {
     /// It is compiled for the processor that it is compiled on, or for any one.
     #[default]
     Compile,
-    /// It is compiled for processors that are not known yet: where GCC does that, in versions for several.
+    /// It is compiled for processors that are not known yet: in versions for several, if GCC can do that.
     Versions,
     /// Its header goes with machine code of the kernels; the source is not used.
     MachineCode,
 }
 
-/// How the C text should look.
+/// The look of the C text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct COptions {
-    /// Explain the arguments and print the function's remarks.
+    /// True if the arguments are explained and the function's remarks printed.
     pub comments: bool,
     /// The name of the header without `.h`; the (first) kernel's if there is none.
     pub file_name: Option<String>,

@@ -63,7 +63,7 @@ pub fn integer_value(constant: Const) -> i128 {
     }
 }
 
-/// A constant as a literal, and whether that is a single token (`-5` is two).
+/// A constant as a literal, and a flag that is true if that is a single token (`-5` is two).
 pub fn literal(constant: Const) -> (String, bool) {
     match constant.ty.kind() {
         _ if constant.ty.is_storage() => (format!("0x{:04x}", constant.bits), true),

@@ -1,9 +1,9 @@
 //! From a function of the imperative IR to an LLVM module: one function for the kernel, one for the body of each
 //! parallel loop.
 //!
-//! Each starts with a block `entry` that unpacks its arguments and makes room for mutable variables and small arrays
-//! (`alloca`s, which LLVM's `sroa` turns into registers) and for the headers of local arrays; its body follows; every
-//! way out leads to one block `exit` that releases its local arrays and returns the status.
+//! Each starts with a block `entry`, which unpacks its arguments and makes room for mutable variables and small arrays
+//! (`alloca`s, which LLVM's `sroa` turns into registers) and for the headers of local arrays. Its body follows. Every
+//! way out leads to one block `exit`, which releases its local arrays and returns the status.
 //!
 //! ```text
 //! define i32 @f(ptr %args) {
@@ -87,7 +87,7 @@ struct Emitter<'ctx, 'f> {
 pub(crate) struct Emitted<'ctx> {
     pub(crate) module: Module<'ctx>,
     pub(crate) needs: Needs,
-    /// Which functions of the runtime table it calls.
+    /// The functions of the runtime table that it calls.
     pub(crate) called: [bool; RUNTIME_FUNCTIONS.len()],
 }
 

@@ -1,8 +1,8 @@
-//! Errors of compiling a kernel with LLVM. None of them depends on the data that a kernel runs on.
+//! Errors of compiling a kernel with LLVM. No error depends on the data that a kernel runs on.
 
 use inkwell::builder::BuilderError;
 
-/// Why a kernel could not be compiled.
+/// The reason why a kernel could not be compiled.
 #[derive(Debug, thiserror::Error)]
 pub enum LlvmError {
     /// LLVM's library could not be loaded.

@@ -14,7 +14,7 @@ use crate::linker::Linked;
 use crate::machine::{build, generate, target_machine};
 use crate::{CompileOptions, LlvmError};
 
-/// A kernel's entry point; see the [crate] for what the argument words are.
+/// A kernel's entry point; the [crate] describes the argument words.
 pub type KernelFn = unsafe extern "C" fn(*mut u64) -> i32;
 
 /// The symbol of every kernel in its object.

@@ -1,9 +1,8 @@
 //! LLVM back end of Lacunar: native code in the process, assembly, objects.
 //!
 //! Reading order: `emit` turns a function of the imperative IR into an LLVM module, `optimize` runs LLVM's passes over
-//! it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process; `stored` keeps it for later ones, and
-//! `visible` tells perf and gdb its name. `ship` makes
-//! objects for other programs, with versions for several processors.
+//! it, `machine` turns it into an object file for a processor, and `jit` loads that object into the process; `stored` keeps it for later
+//! ones, and `visible` tells perf and gdb its name. `ship` makes objects for other programs, with versions for several processors.
 //!
 //! # The interface of a kernel
 //!
@@ -12,8 +11,8 @@
 //! in elements) or one for a scalar. Pointer and capacity of `Grown` arrays are written whenever they change, so that
 //! the caller can release them whether the kernel succeeded or not. The return value is 0 or a [`lacunar_imp::Status`].
 //!
-//! The body of a parallel loop is a function of its own, which the kernel passes to the runtime's `parallel`; so a
-//! kernel uses as many threads as the runtime in its table decides, and code that was stored or shipped does, too.
+//! The body of a parallel loop is a function of its own, which the kernel passes to the runtime's `parallel`. So a
+//! kernel uses as many threads as the runtime in its table decides, and so does code that was stored or shipped.
 //!
 //! # Floating point
 //!

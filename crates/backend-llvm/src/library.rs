@@ -50,7 +50,7 @@ mod lazy {
 
     // SAFETY: the code of the jumps defines it, with a word for each name.
     unsafe extern "C" {
-        /// By function: where its jump leads.
+        /// By function: the target of its jump.
         static lacunar_llvm_table: [AtomicUsize; NAMES.len()];
     }
 

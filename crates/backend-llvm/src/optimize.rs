@@ -8,8 +8,8 @@ use inkwell::targets::TargetMachine;
 use crate::emit::Needs;
 use crate::{CompileOptions, LlvmError, Optimization};
 
-/// The passes that matter for kernels. Loops arrive rotated, with 64-bit counters and alias scopes, so most of what
-/// `default<O3>` does before it vectorizes is not needed; there are no calls to inline. Short loops of known length are
+/// The passes that matter for kernels. Loops arrive rotated, with 64-bit counters and alias scopes, so most passes of
+/// `default<O3>` before it vectorizes are not needed; there are no calls to inline. Short loops of known length are
 /// unrolled first, so that small workspaces, the sums of a row of blocks for example, become registers. Loops that the
 /// vectorizer makes are unrolled again, and loads and stores then moved out of the loop around them: so a row of a
 /// result with a few columns stays in registers while a sparse row is walked. Loops that ask for it are unrolled in

@@ -8,12 +8,12 @@
 
 use lacunar_machine::{InstructionSet, Machine, Tuning};
 
-/// How a kernel is compiled.
+/// The options of compiling a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CompileOptions {
     /// The processor the code is for.
     pub cpu: Cpu,
-    /// How much LLVM works on it.
+    /// The effort of LLVM on it.
     pub optimization: Optimization,
     /// The widest vectors to use, in bits; `None` leaves it to LLVM's tuning for the processor. (That is 256 on processors
     /// with AVX-512 of today; 512 makes products of CSR matrices with short rows slower, for the rows end up in the
@@ -24,7 +24,7 @@ pub struct CompileOptions {
 }
 
 impl CompileOptions {
-    /// Code for a machine: of the instructions that it has, chosen by what they cost it.
+    /// Code for a machine, of the instructions that it has, chosen by their costs.
     ///
     /// ```
     /// use lacunar_backend_llvm::{CompileOptions, Cpu};
@@ -91,7 +91,7 @@ impl Version {
     }
 }
 
-/// How much LLVM works on a kernel.
+/// The effort of LLVM on a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Optimization {
     /// As little as possible.

@@ -1,6 +1,6 @@
 //! The processor of this machine as a text: part of the key of code and of measurements that are kept.
 //!
-//! On x86-64 it is what `cpuid` says, so that LLVM need not be asked: the name, family, model and stepping, and the words of features
+//! On x86-64 it is read from `cpuid`, so that LLVM need not be asked: the name, family, model and stepping, and the words of features
 //! (leaves 1, 7, 13 and 8000_0001h; Intel, *Software Developer's Manual*, volume 2A) with those that the system has switched on.
 //!
 //! ```text

@@ -1,9 +1,9 @@
 //! Code that is kept in a folder, for later processes.
 //!
 //! A file holds the key of one kernel, all of it, and its object. The key is everything that the object was made of: the text of the
-//! function, the options, the processor with its features, and a digest of this crate's sources, which name LLVM's version. A file is used if it
-//! is whole, its key is the one that is looked for, and it belongs to the user of the process, who alone can write to it; any other
-//! counts as none, and is replaced. Files are written whole or not at all, so that processes can share a folder.
+//! function, the options, the processor with its features, and a digest of this crate's sources, which name LLVM's version. A file is
+//! used if it is whole, its key is the one that is looked for, and it belongs to the user of the process, who alone can write to it; any
+//! other counts as none, and is replaced. Files are written whole or not at all, so that processes can share a folder.
 //!
 //! ```text
 //! magic | length of the key | length of the object | checksum | key | object            numbers of 64 bits, little-endian

@@ -54,7 +54,7 @@ pub struct Diagnostic {
     pub labels: Box<[Label]>,
     /// Further facts.
     pub notes: Box<[String]>,
-    /// The hint of what the user can do.
+    /// The advice for the user.
     pub hint: Option<String>,
     /// The same for users of the command, in words of the command line, where these differ.
     pub command_hint: Option<Box<str>>,
@@ -103,7 +103,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a hint of what the user can do.
+    /// Adds advice for the user.
     pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
         self.hint = Some(hint.into());
         self

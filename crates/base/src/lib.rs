@@ -1,4 +1,5 @@
-//! Spans, diagnostics, typed handles, the pass trace and random choices, and words that were meant: the needs of every stage, and nothing of tensors.
+//! Spans, diagnostics, typed handles, the pass trace and random choices, and words that were meant: the needs of every stage, and nothing
+//! of tensors.
 
 pub mod amounts;
 pub mod arena;

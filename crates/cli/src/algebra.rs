@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::program::Program;
 
-/// Tries the properties of a program's operators, and prints what was found.
+/// Tries the properties of a program's operators, and prints the findings.
 ///
 /// # Errors
 /// Mistakes in the declarations; properties that do not hold.

@@ -133,7 +133,7 @@ pub struct ProgramArgs {
     #[arg(short = 'i', value_name = "NAME:FILE|NAME=VALUE")]
     pub inputs: Vec<String>,
 
-    /// How the files of inputs are read.
+    /// The options of reading the files of inputs.
     #[command(flatten)]
     pub files: FileArgs,
 
@@ -230,7 +230,7 @@ pub struct SchemaArgs {
     pub schemas: Vec<String>,
 }
 
-/// How files are read and written.
+/// The options of reading and writing files.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct FileArgs {
     /// Index of the first row, column or slice in .tns files and edge lists, read or written, which do not tell
@@ -279,7 +279,7 @@ pub struct ConvertArgs {
     /// Print how entries get into the format: how they are sorted, counted, put in place
     #[arg(long, requires = "format")]
     pub explain: bool,
-    /// How the file is read.
+    /// The options of reading the file.
     #[command(flatten)]
     pub files: FileArgs,
     /// Schemas that the format may name.
@@ -305,7 +305,7 @@ pub struct InfoArgs {
     /// Say what a format stores: the arrays of each level, and their bytes
     #[arg(short = 'f', value_name = "FORMAT", conflicts_with = "machine")]
     pub format: Option<String>,
-    /// How the file is read.
+    /// The options of reading the file.
     #[command(flatten)]
     pub files: FileArgs,
     /// Schemas that the format may name.
@@ -342,7 +342,7 @@ pub struct PlotArgs {
     /// Draw these slices alone, counted from 0
     #[arg(long, value_name = "K,...", value_delimiter = ',')]
     pub at: Vec<u64>,
-    /// How the file is read.
+    /// The options of reading the file.
     #[command(flatten)]
     pub files: FileArgs,
     /// Schemas that the format may name.

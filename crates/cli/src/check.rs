@@ -1,4 +1,4 @@
-//! `--check`: every result is compared with what the program means.
+//! `--check`: every result is compared with the values that the program defines.
 //!
 //! If the iteration space is small, the dense oracle evaluates the text of the program; it shares no code with the
 //! compiler, nor with the check of types. If it is not, each statement is run again on the reference interpreter, on
@@ -6,9 +6,9 @@
 //! ([`crate::sample`]). Then results of earlier statements are taken as they were found, after they have been compared
 //! themselves. A program of other actions is left to the oracle.
 //!
-//! Values may differ by rounding, because sums may be taken in any order: relative to the largest number that occurred
-//! on the way (which the oracle knows), or to the value that the statement has for the absolute values of its inputs
-//! with `+` for `-`, which bounds all that occurs on the way. A missing entry equals the fill value.
+//! Values may differ by rounding, because sums may be taken in any order. The difference is relative to the largest
+//! number that occurred on the way, which the oracle knows; or to the value that the statement has for the absolute
+//! values of its inputs with `+` for `-`, which bounds all numbers on the way. A missing entry equals the fill value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::measure::value_text;
 use crate::sample;
 
-/// How many differences are told.
+/// The most differences that are told.
 const TOLD: usize = 5;
 /// The largest number of entries that the oracle is given.
 const ORACLE_ENTRIES: u64 = 1 << 20;
@@ -34,13 +34,13 @@ const BUDGET: f64 = 2e6;
 /// The outcome of the comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// How it was compared, in words.
+    /// The way of the comparison, in words.
     pub how: String,
-    /// How many values were compared.
+    /// The number of values that were compared.
     pub compared: u64,
     /// The first differences, in words.
     pub differences: Vec<String>,
-    /// How many differences there are.
+    /// The number of differences.
     pub different: u64,
     /// The largest difference of two values that count as the same, relative to the size of the numbers.
     pub largest: f64,
@@ -150,7 +150,7 @@ fn is_told(kernel: &Kernel, name: &str) -> bool {
     kernel.results().any(|result| result == name) || reads.any(|access| program.tensors[access.tensor].name == name)
 }
 
-/// Why the oracle does not evaluate a program.
+/// The reason why the oracle does not evaluate a program.
 enum Refusal {
     /// It would take too long.
     Large,
@@ -233,7 +233,7 @@ fn compare(expected: &Expected, found: &Entries, origin: impl Fn(&[u64]) -> Vec<
     }
 }
 
-/// How far two values are from each other, relative to the larger, or to the size of the numbers they were computed from.
+/// The distance of two values, relative to the larger, or to the size of the numbers they were computed from.
 fn relative(a: Scalar, b: Scalar, scale: f64) -> f64 {
     let (difference, size) = match (a, b) {
         (Scalar::Real(a), Scalar::Real(b)) => ((a - b).abs(), a.abs().max(b.abs())),

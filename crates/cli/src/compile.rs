@@ -19,7 +19,7 @@ use crate::{emit, output, report};
 /// Compiles a program and prints it: as C, where nothing else is asked for.
 ///
 /// # Errors
-/// Mistakes in what was written, files that can't be read.
+/// Mistakes in the user's text, files that can't be read.
 pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     let files = args.outputs.iter().map(|file| Ok((file.as_str(), shape(file)?)));
     let files = files.collect::<Result<Vec<_>, Failure>>()?;

@@ -48,7 +48,7 @@ pub fn read(path: &Path, files: FileArgs) -> Result<Data, Failure> {
     Ok(io::read(path, &read_options(files))?)
 }
 
-/// How files are read that are not inputs of a program.
+/// The options to read files with that are not inputs of a program.
 pub fn read_options(files: FileArgs) -> ReadOptions {
     ReadOptions { progress: std::io::stderr().is_terminal(), base: files.base(), ..ReadOptions::default() }
 }
@@ -73,13 +73,13 @@ pub fn list_of(data: Data) -> Result<Coo, Failure> {
 pub struct Stored {
     /// The tensor.
     pub tensor: DynTensor,
-    /// How it got there.
+    /// The route of its conversion.
     pub route: Route,
-    /// How its format was chosen, if the value is `auto`.
+    /// The choice of its format, if the value is `auto`.
     pub choice: Option<Choice>,
 }
 
-/// The tensor as the value of `-f` says, and how it got there.
+/// The tensor as the value of `-f` says, and its route.
 ///
 /// # Errors
 /// The text names no format that the tensor can have, or memory is refused.

@@ -10,7 +10,7 @@ use crate::output;
 
 /// A difference was found by `--check`.
 pub const DIFFERENCE: u8 = 1;
-/// A mistake in what the user wrote.
+/// A mistake in the user's text.
 pub const USER: u8 = 2;
 /// A file that can't be read, written, or is malformed.
 pub const FILE: u8 = 3;
@@ -98,7 +98,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// How a build gets a format of files that is optional.
+/// The advice on a build with an optional format of files.
 const BUILD: &str =
     "install HDF5 (libhdf5-dev) and build with `cargo build --release -p lacunar-cli --features binsparse`";
 

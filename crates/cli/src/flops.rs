@@ -1,4 +1,4 @@
-//! How many scalar operations a program stands for: an estimate that does not depend on how it is compiled.
+//! The number of scalar operations that a program stands for: an estimate that does not depend on its compilation.
 //!
 //! Sums are cut into terms. A term is a product (or another expression without `+` and `-` on its way to the top); its
 //! *points* are the coordinates of its variables at which all its sparse factors are stored. If the term is summed,
@@ -193,7 +193,7 @@ fn joined(a: (&Access, &DynTensor), b: (&Access, &DynTensor), var: VarId) -> Res
     Ok(pairs.sum())
 }
 
-/// The coordinates of a variable at which a tensor has entries, in order, each with how many.
+/// The coordinates of a variable at which a tensor has entries, in order, each with the number of these.
 fn counts(access: &Access, tensor: &DynTensor, var: VarId) -> Result<Vec<(u64, u64)>, Failure> {
     let dimension = access.vars.iter().position(|&other| other == var).unwrap_or_default();
     let coo = tensor.to_coo()?;

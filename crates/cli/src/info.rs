@@ -66,7 +66,7 @@ struct Matrix {
     pattern_symmetric: bool,
 }
 
-/// How many entries rows (or columns) have.
+/// The numbers of entries of rows (or columns).
 #[derive(Debug, Serialize)]
 struct Lengths {
     empty: u64,
@@ -108,7 +108,7 @@ struct Memory {
 struct Arrays {
     file: String,
     format: String,
-    /// Entries, without what only fills up.
+    /// Entries, without padding.
     entries: u64,
     levels: Vec<LevelArrays>,
     values: u64,

@@ -31,7 +31,7 @@ pub struct Input {
     pub tensor: DynTensor,
     /// The file, the kind of made-up values, or the value.
     pub origin: String,
-    /// How its format was chosen, if it is declared `auto`.
+    /// The choice of its format, if it is declared `auto`.
     pub choice: Option<Choice>,
     /// The structure from whose unique elements, which are stored alone, all others follow.
     pub unique_of: Option<Structure>,
@@ -45,7 +45,7 @@ impl Input {
     }
 }
 
-/// How long it took to get the inputs.
+/// The times that it took to get the inputs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoadTimes {
     /// Reading files.
@@ -162,8 +162,8 @@ pub fn pattern_format(order: usize) -> Format {
     if order == 1 { Format::sv() } else { listed_format(order) }
 }
 
-/// Gives a format that can hold a pattern to every input, and to what the program reads, where it is declared one and has no format:
-/// without values, nothing in dense storage tells what is an entry. A scalar has no such format; the check says so.
+/// Gives a format that can hold a pattern to every input, and to every tensor that the program reads, if it is declared a pattern
+/// and has no format: without values, nothing in dense storage tells the entries. A scalar has no such format; the check says so.
 pub fn choose_pattern_formats(ast: &Ast, request: &mut Request) {
     let Declarations { formats, dtypes, .. } = &mut request.declarations;
     let mut read = Vec::new();
@@ -235,7 +235,7 @@ struct Wanted<'a> {
     name: &'a str,
     given: &'a Given,
     order: usize,
-    /// Its values are indices.
+    /// True if its values are indices.
     is_index: bool,
 }
 
@@ -334,7 +334,7 @@ impl Wanted<'_> {
             Scalar::Bool(value) => DynTensor::scalar(value),
             Scalar::Int(value) => match i64::try_from(value) {
                 Ok(value) => DynTensor::scalar(value),
-                // The flag's reader lets through what fits in one of the two.
+                // The flag's reader accepts numbers that fit in one of the two.
                 Err(_) => DynTensor::scalar(value as u64),
             },
             Scalar::Float(value) => DynTensor::scalar(value),

@@ -1,12 +1,12 @@
 //! The command `lacunar`: `run`, `compile` and `tune` programs, `convert`, describe (`info`) and `plot` files.
 //!
-//! In reading order: [`args`], the command line; [`program`] and [`request`], what it asks for; [`inputs`], tensors from
-//! files and made-up ones; `run`, `compile` and `tune`, which put the library's pieces
-//! together; `measure`, `report` and `check`,
-//! what is said of a run; [`failure`] and [`replay`], what is said when something goes wrong.
+//! In reading order: [`args`], the command line; [`program`] and [`request`], the program and the flags in it;
+//! [`inputs`], tensors from files and made-up ones; `run`, `compile` and `tune`, which put the library's pieces
+//! together; `measure`, `report` and `check`, the messages about a run; [`failure`] and [`replay`], the messages when
+//! something goes wrong.
 //!
-//! Exit codes: 0 done; 1 a difference found by `--check`, or a property by `--check-algebra` that does not hold; 2 a mistake in what the user wrote; 3 a file that can't be read
-//! or is malformed; 4 out of memory or a size that does not fit; 70 an internal error.
+//! Exit codes: 0 done; 1 a difference found by `--check`, or a property by `--check-algebra` that does not hold; 2 a mistake in the user's
+//! text; 3 a file that can't be read or is malformed; 4 out of memory or a size that does not fit; 70 an internal error.
 
 mod algebra;
 pub mod args;

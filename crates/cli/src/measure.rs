@@ -68,7 +68,7 @@ pub fn sum_and_norm(tensor: &DynTensor) -> Result<(Sum, f64), Failure> {
 /// The most entries that are listed to show the first of them. Dense tensors need no list.
 const LISTED: u64 = 10_000_000;
 
-/// The first entries that are stored, one a line, and how many there are besides: `y(0) = 1.5`.
+/// The first entries that are stored, one a line, and the number of the others: `y(0) = 1.5`.
 ///
 /// # Errors
 /// Memory is refused.

@@ -52,7 +52,7 @@ pub fn write(tensor: &DynTensor, file: &str, base: IndexBase) -> Result<(), Fail
     print(&std::fs::read(&path).map_err(passing)?)
 }
 
-/// Asks, before anything is computed, whether a result of this order can be written to a file that the value of a flag names.
+/// Checks, before anything is computed, that a result of this order can be written to a file that the value of a flag names.
 ///
 /// # Errors
 /// Its name tells no format that is written, or not for such tensors; its folder is not there or can't be written.
@@ -63,7 +63,7 @@ pub fn check_tensor(value: &str, file: &str, order: Option<usize>) -> Result<(),
     io::check_output(Path::new(file), order).map_err(|error| misplaced(value, "-o", file, failure::of_file(&error)))
 }
 
-/// Asks, before a program runs, whether a result that is not dense can be written to a file that the value of a flag names.
+/// Checks, before a program runs, that a result that is not dense can be written to a file that the value of a flag names.
 ///
 /// # Errors
 /// The file's format has arrays only.
@@ -71,7 +71,7 @@ pub fn check_list(value: &str, file: &str) -> Result<(), Failure> {
     io::check_list(Path::new(file)).map_err(|error| misplaced(value, "-o", file, failure::of_file(&error)))
 }
 
-/// Asks whether a file of another kind can be written that the value of a flag names.
+/// Checks that a file of another kind can be written that the value of a flag names.
 ///
 /// # Errors
 /// Its folder is not there or can't be written.
@@ -83,7 +83,7 @@ pub fn check_file(value: &str, file: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Asks whether files can be put into a folder that is made if it is not there.
+/// Checks that files can be put into a folder that is made if it is not there.
 ///
 /// # Errors
 /// It is a file, or can't be made.

@@ -1,5 +1,5 @@
-//! `lacunar plot`: a picture of where the entries of the tensor in a file are, of which of them follow from others by a structure, and of
-//! what a format stores besides.
+//! `lacunar plot`: a picture of the places of the entries of the tensor in a file, of the entries that follow from others by a structure,
+//! and of the padding that a format stores besides.
 
 use lacunar::{Category, Diagnostic};
 use lacunar_base::Span;
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::plot::{Derived, PlotOptions, SCALE, Slices, Stored, spy};
 
-/// Draws a file. Of an array, the places that are not zero are drawn.
+/// Draws a file. For an array, the places that are not zero are drawn.
 ///
 /// # Errors
 /// The file can't be read, the picture can't be drawn or written.

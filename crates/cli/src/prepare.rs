@@ -31,9 +31,9 @@ pub struct Prepared {
     pub request: Request,
     /// The inputs.
     pub inputs: Vec<Input>,
-    /// How the program is compiled.
+    /// The options that the program is compiled with.
     pub options: Options,
-    /// How long it took to get the inputs.
+    /// The times that it took to get the inputs.
     pub times: LoadTimes,
 }
 
@@ -67,7 +67,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         declarations.inputs = Some(request.givens.keys().cloned().collect());
     }
     leave_open(&request, values, &ast, &mut declarations);
-    // Of rules, nothing can be checked before all sizes are known.
+    // Rules cannot be checked before all sizes are known.
     let indices = match program.language {
         Language::Statements => {
             check_early(program, &declarations)?;
@@ -137,8 +137,8 @@ fn leave_open(request: &Request, values: Values, ast: &Ast, declarations: &mut D
     }
 }
 
-/// Tells mistakes of names, formats and statements before files are read. Types, sizes, what follows from them and the tensors that no statement has
-/// wait for the files'.
+/// Tells mistakes of names, formats and statements before files are read. Types, sizes, facts that follow from them and the tensors that no
+/// statement has wait for the files'.
 fn check_early(program: &Program, declarations: &Declarations) -> Result<(), Failure> {
     let Err(mut mistakes) = check(&program.text, declarations) else { return Ok(()) };
     mistakes.retain(|mistake| {

@@ -216,7 +216,7 @@ fn counted<'a>(expr: &'a Expr, found: &mut Vec<&'a str>) {
     }
 }
 
-/// The number of dimensions of a tensor: that of its accesses; of one that no statement has, that of what is declared.
+/// The number of dimensions of a tensor: that of its accesses, or, if no statement has it, that of its declaration.
 pub fn order_of(ast: &Ast, declarations: &Declarations, tensor: &str) -> Option<usize> {
     let accessed = indices_of(ast, tensor).map(|indices| indices.len());
     let declared = || declarations.dims.get(tensor).map(Vec::len).or_else(|| declarations.formats.get(tensor)?.order());

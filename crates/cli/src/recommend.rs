@@ -1,6 +1,6 @@
 //! The formats that suit a matrix: the recommendation of `lacunar info`, with reasons, and their measurement.
 //!
-//! The library chooses ([`lacunar::choose`]), as it does for `auto`; what is measured here is the check of it.
+//! The library chooses ([`lacunar::choose`]), as it does for `auto`; the measurements here check it.
 //!
 //! ```text
 //! recommended bcsr(3,3): blocks of 3 x 3 are 98% full; 2.5 MB instead of 3.5 MB as csr; about 0.32 ns an entry instead of 0.43; ..
@@ -31,7 +31,7 @@ pub struct Recommended {
     why: String,
     /// The estimated time of a product with a vector, in nanoseconds for each entry.
     ns_an_entry: f64,
-    /// How many such products take as long as the conversion from compressed rows.
+    /// The number of such products that take as long as the conversion from compressed rows.
     conversion_uses: f64,
     /// The median time of `y(i) = A(i,j) * x(j)`, in milliseconds, where it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,15 +44,15 @@ pub struct Recommendation {
     choice: Choice,
 }
 
-/// The memory that a measured format and the vectors may take each: this, or so many times what the entries take as a list.
+/// The memory that a measured format and the vectors may take each: this, or so many times the memory of the entries as a list.
 const BUDGET: u64 = 1 << 30;
 const TIMES_ENTRIES: u64 = 16;
 /// The places that names of formats take at least.
 const SHORT: usize = 11;
 /// Another format than csr has to save this part of its measured time.
 const SAVING: f64 = 0.05;
-/// How often the measured products take turns, how often each then runs, after runs that bring it into the caches, and about how
-/// long each may take in all, in seconds.
+/// The number of turns of the measured products, of runs in each turn, of runs before them that bring it into the caches, and
+/// the time that each may take in all, about, in seconds.
 const ROUNDS: usize = 5;
 const RUNS: usize = 10;
 const WARM: usize = 3;

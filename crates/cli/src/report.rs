@@ -15,7 +15,7 @@ use crate::request::Request;
 use lacunar_base::amounts::bytes_text;
 use lacunar_notation::{Action, Role};
 
-/// How many entries of a result are shown.
+/// The most entries of a result that are shown.
 const SHOWN: usize = 8;
 
 /// Everything that is known after a run.
@@ -29,7 +29,7 @@ pub struct Outcome<'a> {
     pub inputs: &'a [Input],
     /// The results, by name.
     pub results: &'a [(String, DynTensor)],
-    /// How long it took to get the inputs.
+    /// The times that it took to get the inputs.
     pub load: LoadTimes,
     /// Milliseconds of each measured run's kernels.
     pub times: &'a [f64],

@@ -66,7 +66,7 @@ pub struct Request {
     pub outputs: Vec<(String, String)>,
     /// Stages to print, in order of the pipeline.
     pub stages: Vec<Stage>,
-    /// Who chooses what the schedule leaves open.
+    /// It decides everything that the schedule leaves open.
     pub search: Search,
     /// Transformations of the loops, as text.
     pub schedule: String,
@@ -232,7 +232,7 @@ fn schedule_text(value: &str) -> Result<ScheduleText, Failure> {
     })
 }
 
-/// Who chooses, where a schedule is a word for that.
+/// The search that a schedule of one word names.
 fn search_word(text: &str) -> Option<Search> {
     match text.trim() {
         "auto" => Some(Search::Cost),

@@ -18,7 +18,7 @@ use crate::{check, emit, flops, output, report};
 /// Runs a program.
 ///
 /// # Errors
-/// Mistakes in what was written, files that can't be read or written, memory that is refused, a difference found by
+/// Mistakes in the user's text, files that can't be read or written, memory that is refused, a difference found by
 /// `--check`.
 pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     let Prepared { request, inputs, mut options, times: load } = prepare(program, args, Values::All)?;
@@ -47,7 +47,7 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     if args.explain {
         aside += &report::explanation(&kernel, &request, &inputs);
     }
-    // Whoever waits for a long run sees what it does.
+    // Whoever waits for a long run sees its work.
     shown.print(&aside, &report::before(&kernel, &inputs))?;
     let Measured { last, times, converts, totals } = measure(&kernel, &given, args.time, &shown)?;
 
@@ -92,7 +92,7 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     written.into_iter().try_for_each(|(tensor, file)| output::write(tensor, file, request.base))
 }
 
-/// Compares results with what the program means, of whole inputs, whatever is known of their structures.
+/// Compares results with the values that the program defines, of whole inputs, whatever is known of their structures.
 fn checked(
     (program, kernel): (&Program, &Kernel),
     options: &Options,
@@ -138,7 +138,7 @@ enum Shown {
     Err,
     /// Requested stages and explanations go to standard error, and the rest is part of one JSON object.
     Json,
-    /// The same go to standard error, and the rest nowhere; what the program prints goes to standard output unless a result does.
+    /// The same go to standard error, and the rest nowhere; the text that the program prints goes to standard output unless a result does.
     Quiet { is_piped: bool },
 }
 
@@ -164,7 +164,7 @@ impl Shown {
     }
 }
 
-/// The last run, and how long all of them took, in milliseconds.
+/// The last run, and the times of all of them, in milliseconds.
 struct Measured {
     last: Run,
     times: Vec<f64>,
@@ -172,7 +172,7 @@ struct Measured {
     totals: Vec<f64>,
 }
 
-/// Runs once; or, where times are asked for, so many times after one to warm up. The last run alone prints what the program prints.
+/// Runs once; or, where times are asked for, so many times after one to warm up. Only the last run prints the text of the program.
 fn measure(
     kernel: &Kernel,
     given: &[(&str, &DynTensor)],

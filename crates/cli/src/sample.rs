@@ -38,7 +38,7 @@ pub struct Comparison {
     pub found: Entries,
     /// The coordinates that were kept along each dimension of the result; `None` where all were.
     kept: Vec<Option<Vec<u64>>>,
-    /// How it was done, in words.
+    /// The way of the comparison, in words.
     pub how: String,
 }
 
@@ -394,7 +394,7 @@ fn restricted(tensor: &DynTensor, access: &Access, sample: &Sample) -> Result<Dy
     Ok(DynTensor::from_coo_filled(Coo { dims, coords, values }, &sampled(tensor.format()), tensor.fill())?)
 }
 
-/// How a part of a tensor is stored: as the whole, unless a map or a structure says how, which need not suit a part.
+/// The format of a part of a tensor: that of the whole, unless a map or a structure determines it, which need not suit a part.
 fn sampled(format: &Format) -> Format {
     let is_of_whole = format.map().is_some() || format.packing().is_some();
     if is_of_whole { Format::coo(format.order()) } else { format.clone() }

@@ -1,5 +1,5 @@
-//! Inputs with a declared structure: files are compared with it, made-up values get it, and what follows from other elements is dropped
-//! where the program reads each element once.
+//! Inputs with a declared structure: files are compared with it, made-up values get it, and elements that follow from others are
+//! dropped if the program reads each element once.
 //!
 //! On entry: inputs as they were read or made up. On exit: those of structured tensors have their structures; the declarations tell of
 //! which the unique elements alone are left.

@@ -51,7 +51,7 @@ struct JsonCandidate<'a> {
 /// Tunes a program.
 ///
 /// # Errors
-/// Mistakes in what was written, files that can't be read, memory that is refused; the winner can't be stored.
+/// Mistakes in the user's text, files that can't be read, memory that is refused; the winner can't be stored.
 pub fn tune(program: &Program, args: &TuneArgs) -> Result<(), Failure> {
     if let Some(file) = args.program.outputs.first() {
         let diagnostic = Diagnostic::error("E1013", "`tune` measures, and writes no results")
@@ -188,7 +188,7 @@ fn ms(candidate: &Measured) -> String {
     number(candidate.seconds * 1e3)
 }
 
-/// How many times as long one candidate takes as another; 1 where no time passed.
+/// The ratio of one candidate's time to another's; 1 if no time passed.
 fn ratio(one: &Measured, other: &Measured) -> f64 {
     if other.seconds > 0.0 { one.seconds / other.seconds } else { 1.0 }
 }

@@ -17,9 +17,9 @@
 //! An assignment *preserves the fill value* of its target if its value is the one that the target has anyway: the fill value of a
 //! tensor, nothing combined with an accumulator. If its background does so, only coordinates where it differs are visited; else all are.
 //!
-//! A function of absent operands is absent, and annihilates the operands that it meets further out, unless the operands are zeros
-//! and its value is not: `max(A, 0)` and `pow(A, 2)` are absent where `A` is, `exp(A)` is not. [`without`] is the residual of an
-//! expression when some of its accesses are known to be absent:
+//! A function of absent operands is absent, and annihilates operands further out, unless its operands are 0 and its value is not:
+//! `max(A, 0)` and `pow(A, 2)` are absent where `A` is, `exp(A)` is not. [`without`] is the residual of an expression when some
+//! of its accesses are known to be absent:
 //!
 //! ```text
 //! (A + B) * C  without A  =  B * C
@@ -97,8 +97,8 @@ pub(crate) fn background_where(
         ExprKind::Unary(function, a) => {
             Some(of_one(background(a)?, |a| functions::unary(&mut Constants, *function, a)))
         }
-        // A reduction over nothing is absent, and values that are the identity are nothing, unless they are 0; of other values it may depend
-        // on how many there are.
+        // A reduction over nothing is absent, and values that are the identity are nothing, unless they are 0; of other values it may
+        // depend on their number.
         ExprKind::Reduce(monoid, _, a) => background(a).filter(|a| is_kept(*monoid, a.value)).map(|a| {
             let is_nothing = !a.value.is_zero() && monoid.identity(a.value.ty) == Some(a.value);
             Background { absent: a.absent || is_nothing, ..a }
@@ -475,7 +475,7 @@ pub fn infer_fills(program: &mut Program) {
     set_rests(program);
 }
 
-/// Gives results the fill values that they have whatever is known of the structure of operands: no structure changes what is meant. Before
+/// Gives each result the fill value that it has without any knowledge of structures: no structure changes the meaning of a program. Before
 /// statements are confined to the elements that may be other than 0.
 pub fn keep_fills(program: &mut Program) {
     if program.tensors.iter().all(|(_, tensor)| tensor.structure.is_none()) {

@@ -1,16 +1,16 @@
 //! Comparisons of indices as patterns.
 //!
 //! A comparison of two sums of index variables, each times a number, is an [indicator](lacunar_notation::indicator) where it is a factor: a
-//! pattern that nobody stores, which confines loops as any sparse operand does. Where it does not hold, nothing is stored, and the product
-//! is absent.
+//! pattern that nobody stores, which confines loops as any sparse operand does. If it does not hold, nothing is stored, and the product is
+//! absent.
 //!
 //! ```text
 //! y(i) = A(i,j) * (j <= i) * x(j)        the loop over j ends behind i
 //! d(i) = A(i,j) * (i == j)               the loop over j is one look at j = i
 //! ```
 //!
-//! Other comparisons stay what they are, values: those of other numbers, `!=`, which holds almost everywhere, and those that are added or
-//! choose, which leave nothing out: a merge of their intervals would have a case for every combination.
+//! Other comparisons stay values: comparisons of other numbers; `!=`, which holds almost everywhere; and comparisons that are added or
+//! select, which leave nothing out, so that a merge of their intervals would have a case for every combination.
 //!
 //! [Structures](crate::structure) of tensors leave parts out by patterns too.
 //!
@@ -89,13 +89,14 @@ impl Patterns {
     }
 }
 
-/// A schedule for a program that has patterns: what it precomputes has those of the program in the place of comparisons, as statements do.
+/// A schedule for a program that has patterns: in the expressions that it precomputes, the program's patterns stand in the place of
+/// comparisons, as in statements.
 pub fn with_patterns(program: &Program, mut schedule: Schedule) -> Schedule {
     for command in &mut schedule.commands {
         let CommandKind::Precompute { expr, .. } = &mut command.kind else { continue };
         let mut extended = program.clone();
         let with_own = Patterns::of(program).in_place_of_factors(&mut extended, expr.clone());
-        // A pattern that no statement has is a mistake of the schedule, which names what it was.
+        // A pattern that no statement has is a mistake of the schedule, which names the comparison.
         if extended.tensors.len() == program.tensors.len() {
             *expr = with_own;
         }

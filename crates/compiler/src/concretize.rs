@@ -14,9 +14,9 @@
 //! runs: `where` producer `do` consumer.
 //!
 //! A workspace over blocks that fit the registers is kept there while the sum is formed, and stored once.
-//! If the result is dense (or has dense innermost levels, and the sum is inside the others), no workspace is needed for a sum that
-//! is added to it: its producer adds into the result (the second line with a dense `C` is
-//! `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The statement is split into its additive terms for that.
+//! A sum that is added to a dense result needs no workspace: its producer adds into the result (the second line with a dense `C`
+//! is `forall(i, forall(j, forall(k, C(i,k) += A(i,j) * B(j,k))))`). The same holds if only the innermost levels of the result are
+//! dense, and the sum is inside the loops over the others. The statement is split into its additive terms for that.
 //!
 //! A reduction that may end early (`y(i) or= A(i,j)`) is formed in a variable all the same, which its loops can ask.
 //!
@@ -39,7 +39,7 @@ pub fn concretize(kernel: &mut Kernel, lhs: &Access, op: AssignOp, rhs: &Expr, o
     kernel.stmt = writer.result(lhs, op, rhs);
 }
 
-/// The turn of a variable in an order of loops: how many come before it.
+/// The turn of a variable in an order of loops: the number of variables before it.
 pub(crate) fn turn(order: &[VarId], var: VarId) -> usize {
     order.iter().position(|other| *other == var).unwrap_or(order.len())
 }
@@ -195,8 +195,8 @@ impl Writer<'_> {
         Stmt::foralls(shared, body)
     }
 
-    /// The statement without a workspace, if the loops over what is summed come to the places of a sparse result in order, each
-    /// combination once.
+    /// The statement without a workspace, if the loops over summed variables come to the places of a sparse result in order,
+    /// each combination once.
     ///
     /// ```text
     /// C(i,j) = sum(d, [d == i + 1] * A(d,j))     forall(i, forall(d, forall(j, C(i,j) = [d == i + 1] * A(d,j))))
@@ -235,7 +235,7 @@ impl Writer<'_> {
             return false;
         }
         let result = &self.kernel.tensors[lhs.tensor];
-        // If nothing is combined with it, an element of a dense result is the identity; others are what is not stored.
+        // If nothing is combined with it, an element of a dense result is the identity; an element of another result is absent.
         term.dtype == result.dtype
             && (result.format.is_dense() || monoid.identity(term.dtype) == Some(result.fill()))
             && lhs.vars.iter().all(|var| free.contains(var))
@@ -343,8 +343,8 @@ fn has_one_value(tensors: &Arena<Tensor>, expr: &Expr) -> bool {
     holds
 }
 
-/// As [`flatten`], and products of reductions are made one reduction over all pairs too: the same value with more work, for nests that
-/// schedules apply to.
+/// Flattens like [`flatten`], and also makes a product of reductions one reduction over all pairs: the same value with more work, for
+/// nests that schedules apply to.
 ///
 /// ```text
 /// sum(j, A(i,j)) * sum(k, B(i,k))  ->  sum(j, k, A(i,j) * B(i,k))

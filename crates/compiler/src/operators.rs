@@ -27,8 +27,8 @@ use crate::functions::{Constants, apply};
 /// The combinations of operands due to which an operator differs from its background.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Visited {
-    /// Sets of operands, each a number whose bit `k` stands for operand `k`: where all of one set differ from their backgrounds, there may
-    /// be something.
+    /// Sets of operands, each a number whose bit `k` stands for operand `k`: if all of one set differ from their backgrounds, there may be
+    /// something.
     pub sets: Vec<usize>,
     /// The operands that are not asked for, because they are always there.
     pub always: usize,
@@ -47,7 +47,7 @@ pub(crate) fn of_operator(operator: Operator, operands: &[Option<Background>]) -
     let typed = operator.typed()?;
     if let Bodies::Regions(_) = typed.bodies {
         let visited = regions_of(operator, operands);
-        // Of numbers alone, which are always present, it is a number.
+        // An operator of numbers alone, which are always present, is a number.
         let numbers: Option<Vec<Scalar>> =
             operands.iter().map(|operand| operand.filter(|number| !number.absent).map(|number| number.value)).collect();
         if let Some(numbers) = numbers

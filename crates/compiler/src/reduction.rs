@@ -65,7 +65,7 @@ fn goes_inside(expr: &Expr, var: VarId) -> bool {
     }
 }
 
-/// True if the sum over a variable that an expression uses leaves out operands of `+` or `-` where it goes, or is what is pruned.
+/// True if the sum over a variable, at its place, leaves out operands of `+` or `-`, or if it is the operand of `prune`.
 fn leaves_terms(expr: &Expr, var: VarId) -> bool {
     if matches!(expr.kind, ExprKind::Unary(UnaryFn::Prune, _)) {
         return true;
@@ -147,7 +147,7 @@ fn presence_of(expr: Expr, tensors: &Arena<Tensor>, are_written_present: bool) -
         // Its value alone tells.
         ExprKind::Unary(UnaryFn::Prune, a) => a.cast(DType::Bool),
         ExprKind::Unary(_, a) | ExprKind::Cast(a) => of(*a),
-        // Where the index of an element lies inside is no value that the element is multiplied by.
+        // An indicator says where an element lies: it is no value that multiplies the element.
         ExprKind::Binary(BinaryFn::Mul, a, b) if is_indicator(&a, tensors) => join(BinaryFn::Mul, *a, *b),
         ExprKind::Binary(function, a, b) => {
             let [left, right] = [&a, &b].map(|operand| rest(operand, tensors));

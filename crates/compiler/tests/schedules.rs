@@ -12,7 +12,7 @@
 //! conversion; or the refusal: its code and message, the part of the schedule that it is about, and the help. With
 //! `LACUNAR_BLESS=1` in the environment, this part is written anew.
 //!
-//! Of every schedule that is not refused, the test also asks that the plan prints a schedule that makes the same kernel.
+//! For every schedule that is not refused, the test also checks that the plan prints a schedule that makes the same kernel.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

@@ -65,7 +65,7 @@ const VIRIDIS: [[u8; 3]; 17] = [
     [253, 231, 37],
 ];
 
-/// How far up viridis the ramp starts.
+/// The place on viridis at which the ramp starts.
 const PALEST: f64 = 0.76;
 
 /// The color at `t` of the ramp, from light at 0 to dark at 1. Values outside are taken as the nearer end.

@@ -62,7 +62,7 @@ pub enum Segment {
 pub struct Stroke {
     /// Its color.
     pub color: Color,
-    /// How wide it is.
+    /// Its width.
     pub width: f32,
     /// The lengths of dashes and of the gaps between them; `None` for a line without gaps.
     pub dashes: Option<[f32; 2]>,
@@ -107,7 +107,7 @@ pub struct Cells {
     pub at: [f32; 2],
     /// The width and the height of a cell.
     pub cell: [f32; 2],
-    /// How much of a cell's width and height is left blank around its color.
+    /// The part of a cell's width and height that is left blank around its color.
     pub gap: f32,
     /// Cells from left to right.
     pub columns: usize,
@@ -133,7 +133,7 @@ impl Cells {
     }
 }
 
-/// How far the control points of a quarter of a circle are from its ends, as a part of the radius.
+/// The distance of the control points of a quarter of a circle from its ends, as a part of the radius.
 const QUARTER: f32 = 0.552_285;
 
 impl Path {
@@ -253,12 +253,12 @@ impl Text {
         Text { turn, ..self }
     }
 
-    /// How long it is.
+    /// Its length.
     pub fn length(&self) -> f32 {
         crate::font::width(&self.content, self.size, self.weight)
     }
 
-    /// How far before its point it starts.
+    /// The distance from its start to its point.
     pub fn lead(&self) -> f32 {
         match self.anchor {
             Anchor::Start => 0.0,

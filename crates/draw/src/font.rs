@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// How thick letters are.
+/// The thickness of letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// As in running text.
@@ -31,7 +31,7 @@ fn face(weight: Weight) -> Option<&'static Face<'static>> {
     }
 }
 
-/// The glyphs of a text with the place each starts at, in units, and where the text ends.
+/// The glyphs of a text with the starting place of each, in units, and the end of the text.
 fn set(face: &Face<'_>, text: &str, size: f32) -> (Vec<(GlyphId, f32)>, f32) {
     let scale = size / f32::from(face.units_per_em());
     let mut at = 0.0;
@@ -44,7 +44,7 @@ fn set(face: &Face<'_>, text: &str, size: f32) -> (Vec<(GlyphId, f32)>, f32) {
     (glyphs, at)
 }
 
-/// How wide a text is at a font size.
+/// The width of a text at a font size.
 pub fn width(text: &str, size: f32, weight: Weight) -> f32 {
     face(weight).map_or(0.0, |face| set(face, text, size).1)
 }
@@ -67,7 +67,7 @@ pub fn fit(text: &str, size: f32, weight: Weight, room: f32) -> String {
 }
 
 /// Gives the outlines of a text to `outlines`, in the font's own units with `y` upwards, each glyph announced by
-/// `place`: the factor to the picture's units, and how far right of the text's start the glyph stands.
+/// `place`: the factor to the picture's units, and the distance of the glyph from the text's start, to the right.
 pub fn outline<B: OutlineBuilder>(
     text: &str,
     size: f32,

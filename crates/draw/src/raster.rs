@@ -19,7 +19,7 @@ use crate::font;
 /// The longest side of a picture, in pixels, which bounds the memory of one file.
 const LONGEST: u32 = 20_000;
 
-/// Why there is no PNG.
+/// The reason why there is no PNG.
 #[derive(Debug, Error)]
 pub enum PngError {
     /// A side is too long or zero.

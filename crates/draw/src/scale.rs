@@ -39,7 +39,7 @@ impl Scale {
         self.from + part as f32 * (self.to - self.from)
     }
 
-    /// How many units a factor takes.
+    /// The length of a factor, in units.
     pub fn length(&self, factor: f64) -> f32 {
         (f64::from(self.to - self.from) * factor.ln() / (self.high / self.low).ln()).abs() as f32
     }

@@ -1,4 +1,4 @@
-//! Element types: the possible values of a tensor, and how types mix.
+//! Element types: the possible values of a tensor, and the common type of two.
 //!
 //! The promotion rules are NumPy's (`numpy.result_type` on array types): the kind order is
 //! bool < unsigned < signed < real < complex; within a kind the wider wins; mixing signed and
@@ -222,7 +222,7 @@ impl DType {
         let (low, high) = if a.kind() <= b.kind() { (a, b) } else { (b, a) };
         match (low.kind(), high.kind()) {
             (Kind::Bool, _) => high,
-            // Neither holds the other.
+            // Neither type holds the values of the other.
             (Kind::Real, Kind::Real) if a.is_storage() && b.is_storage() => DType::F32,
             (Kind::Unsigned, Kind::Unsigned)
             | (Kind::Signed, Kind::Signed)

@@ -1,4 +1,4 @@
-//! Functions of other code that kernels call: their names, their types, and how they are called.
+//! Functions of other code that kernels call: their names, their types, and their calls.
 //!
 //! A function is known by its name, in all of the process: texts of programs and of code name it, and whoever runs or links them finds it
 //! here. A name belongs to one function for good.

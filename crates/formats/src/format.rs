@@ -28,7 +28,7 @@ pub use error::FormatError;
 pub use spec::FormatSpec;
 use spec::{USES, named};
 
-/// How a tensor of a fixed order is stored: levels, outermost first.
+/// The storage of a tensor of a fixed order: levels, outermost first.
 ///
 /// Level `l` stores dimension `mode_order()[l]`; or, in a format with a [`Map`], the term of the map: then `mode_order()` is that
 /// of the stored dimensions, one a level. Index arrays have a width for each level, which is 32 bits unless said otherwise.
@@ -56,8 +56,8 @@ impl Format {
         Format { mode_order, ..Format::natural(levels) }.with_ranks_mapped()
     }
 
-    /// A format whose levels store what a map says; 32-bit index arrays. A map that stores every dimension as it is gives the
-    /// format with that mode order.
+    /// A format whose levels store the coordinates that a map computes; 32-bit index arrays. A map that stores every
+    /// dimension as it is gives the format with that mode order.
     ///
     /// # Errors
     /// [`FormatError::Map`] if the map has no term for each level, or does not store every dimension once.
@@ -114,8 +114,8 @@ impl Format {
         Format { mode_order: vec![1, 0], ..Format::csr() }
     }
 
-    /// Compressed sparse rows whose columns are in any order: dense, unordered. What a product of sparse matrices is cheapest to
-    /// store in.
+    /// Compressed sparse rows whose columns are in any order: dense, unordered. A product of sparse matrices is cheapest to
+    /// store in it.
     ///
     /// ```
     /// use lacunar_formats::Format;
@@ -209,12 +209,12 @@ impl Format {
     }
 
     /// The format that suits a tensor best if it is used about 1000 times in it, as in an iterative solver, the conversion included.
-    /// What makes a tensor of entries, reads it or converts it chooses the format from the entries.
+    /// The format is chosen from the entries when a tensor is made of entries, read or converted.
     pub fn auto() -> FormatSpec {
         FormatSpec::Auto(USES)
     }
 
-    /// As [`Format::auto`], for so many uses: the fewer they are, the less a conversion may take.
+    /// Like [`Format::auto`], for so many uses: the fewer they are, the less a conversion may take.
     pub fn auto_for(uses: u64) -> FormatSpec {
         FormatSpec::Auto(uses)
     }
@@ -295,7 +295,7 @@ impl Format {
         self.packing
     }
 
-    /// The format of what is stored: the same levels, which say nothing of a structure.
+    /// The format of the stored elements: the same levels, without the structure.
     ///
     /// ```
     /// use lacunar_formats::Format;

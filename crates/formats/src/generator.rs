@@ -1,6 +1,6 @@
 //! Kinds of made-up tensors: `rand`, `ones`, `arange`, `sparse(0.01)`, `uniform(8)`.
 //!
-//! Here is how they are named, and how they are stored where nothing else is declared; the runtime makes them.
+//! This file has their names, and their formats if nothing else is declared; the runtime makes them.
 //!
 //! ```
 //! use lacunar_formats::{Format, Generator};

@@ -1,6 +1,6 @@
 //! The families of level kinds, and the kinds that every program has: one of each family.
 //!
-//! A [`Family`] is code: the arrays of a level in `runtime/storage/<family>.rs`, and what kernels do with them in
+//! A [`Family`] is code: the arrays of a level in `runtime/storage/<family>.rs`, and the operations of kernels on them in
 //! `compiler/levels/<family>.rs`. Both crates find their part by a `match` over the families, so that a family without code does
 //! not compile. A kind is a [`Description`](crate::Description) that names its family. Dense, compressed and singleton levels
 //! are *plain*: all others are converted through them.
@@ -166,7 +166,7 @@ pub(crate) static OPTIONAL: LevelInfo = LevelInfo {
     parts: &[Part::COORDINATES_OR_NONE],
 };
 
-/// Slots of coordinates that are sorted by how many entries they have: those of SELL-C-sigma.
+/// Slots of coordinates that are sorted by their numbers of entries: those of SELL-C-sigma.
 pub(crate) static RANKED: LevelInfo = LevelInfo {
     name: "ranked",
     letter: 'n',

@@ -1,9 +1,9 @@
-//! Level kinds: how one stored dimension of a tensor keeps its coordinates, and how a kernel can use them.
+//! Level kinds: the storage of one dimension's coordinates, and the operations that a kernel can use on them.
 //!
-//! The lowering never looks at the kind itself; it asks for [`Properties`] (what is always true of the stored
-//! coordinates) and [`Capabilities`] (which access functions exist). Kinds are an open set: a [`LevelKind`] is a handle to a
+//! The lowering never looks at the kind itself; it asks for [`Properties`] (facts about all stored coordinates) and
+//! [`Capabilities`] (the access functions that exist). Kinds are an open set: a [`LevelKind`] is a handle to a
 //! [`Description`], either one of those in `kinds.rs` or one that was interned while the program runs (`registry.rs`). The
-//! [`Family`] in it says which code implements the kind: its arrays in `runtime/storage/<family>.rs`, and what kernels do with
+//! [`Family`] in it names the code of the kind: its arrays in `runtime/storage/<family>.rs`, and the operations of kernels on
 //! them in `compiler/levels/<family>.rs`.
 //!
 //! Paper: Chou et al. 2018, Tables 1 and 2.
@@ -32,8 +32,8 @@ const PLAIN: [LevelKind; 3] = [LevelKind::DENSE, LevelKind::COMPRESSED, LevelKin
 pub struct Description<'t> {
     /// Its name, which no other kind has.
     pub name: &'t str,
-    /// Its letter in formats, which no other kind has; `lacunar run --help` lists the letters. Of kinds that a schema describes it is
-    /// `{`, and formats have the name: `{btree}`.
+    /// Its letter in formats, which no other kind has; `lacunar run --help` lists the letters. For kinds that a schema describes it
+    /// is `{`, and formats have the name: `{btree}`.
     pub letter: char,
     /// The letter of the variant that repeats coordinates, if there is one.
     pub repeating: Option<char>,
@@ -75,7 +75,7 @@ pub enum Holds {
     Ranking,
     /// Words of 32 bits: nodes, or handles of nodes ([`crate::Schema`]).
     Nodes,
-    /// Words of 64 bits, whatever the level's widths. Of a kind that is appended to, one array at most.
+    /// Words of 64 bits, whatever the level's widths. A kind that is appended to has one such array at most.
     Words,
 }
 
@@ -117,50 +117,50 @@ pub struct LevelKind(pub(crate) &'static LevelInfo);
 /// A level of a format: its kind, and the properties of the coordinates it stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Level {
-    /// How coordinates are stored.
+    /// The kind of the level, which says how coordinates are stored.
     pub kind: LevelKind,
-    /// No coordinate occurs twice under one parent. A level that is not unique repeats a coordinate once for each position
-    /// of the singleton levels below it (as the rows of a coordinate list do).
+    /// True if no coordinate occurs twice under one parent. A level that is not unique repeats a coordinate once for each
+    /// position of the singleton levels below it (as the rows of a coordinate list do).
     pub unique: bool,
 }
 
 /// The properties that the coordinates of a level always have (Chou et al. 2018, Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Properties {
-    /// Every coordinate of the dimension is stored.
+    /// True if every coordinate of the dimension is stored.
     pub full: bool,
-    /// Coordinates under one parent ascend with their positions.
+    /// True if coordinates under one parent ascend with their positions.
     pub ordered: bool,
-    /// No coordinate occurs twice under one parent.
+    /// True if no coordinate occurs twice under one parent.
     pub unique: bool,
-    /// Every parent position has exactly one child position, of the same number.
+    /// True if every parent position has exactly one child position, of the same number.
     pub branchless: bool,
-    /// Positions are contiguous: no position is unused.
+    /// True if positions are contiguous: no position is unused.
     pub compact: bool,
-    /// Coordinates without entries may be stored, with zeros, as padding.
+    /// True if coordinates without entries may be stored, with zeros, as padding.
     pub padded: bool,
-    /// There is at most one coordinate under each parent.
+    /// True if there is at most one coordinate under each parent.
     pub single: bool,
-    /// Neighboring coordinates under one parent may share a position.
+    /// True if neighboring coordinates under one parent may share a position.
     pub shared: bool,
 }
 
 /// The access and assembly functions that a level offers (Chou et al. 2018, Table 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Coordinates can be enumerated, one after the other, and each gives its position.
+    /// True if coordinates can be enumerated, one after the other, and each gives its position.
     pub iterate_coordinates: bool,
-    /// Any range of positions can be enumerated, and each that is used gives its coordinate, without those before it.
+    /// True if any range of positions can be enumerated, and each that is used gives its coordinate, without those before it.
     pub iterate_positions: bool,
-    /// The position of a coordinate is computed without a search and always exists.
+    /// True if the position of a coordinate is computed without a search and always exists.
     pub locate: bool,
-    /// The position of a coordinate can be searched for, in at most logarithmic time; it may be absent.
+    /// True if the position of a coordinate can be searched for, in at most logarithmic time; it may be absent.
     pub search: bool,
-    /// For every coordinate of the dimension, a computation without a search tells if it is stored, and its position.
+    /// True if, for every coordinate of the dimension, a computation without a search tells if it is stored, and its position.
     pub test: bool,
-    /// A result can be assembled by appending coordinates in order.
+    /// True if a result can be assembled by appending coordinates in order.
     pub append: bool,
-    /// A result can be assembled by writing coordinates in any order.
+    /// True if a result can be assembled by writing coordinates in any order.
     pub insert: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Vocabulary shared by compile time and run time: element types, level kinds with their properties, formats, and structures.
 //!
 //! Nothing here computes: the compiler asks a [`Level`] for its properties and capabilities and emits code from the
-//! answers; the runtime stores what the [`Format`] says.
+//! answers; the runtime stores tensors by their [`Format`].
 //!
 //! Papers: Kjolstad et al., *The Tensor Algebra Compiler* (OOPSLA 2017), §3; Chou et al., *Format Abstraction for
 //! Sparse Tensor Algebra Compilers* (OOPSLA 2018), §3-4.

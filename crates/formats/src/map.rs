@@ -15,7 +15,7 @@
 //! A difference `j-i` is stored as `j - i + size(i) - 1`, which is never negative.
 //!
 //! Slots may be *ranked* (`#0~8`): the coordinates of the dimension whose entries they count are sorted, in windows of so many,
-//! by how many entries they have, the most first. The other terms of the dimension are then those of a coordinate's rank, its
+//! by their numbers of entries, the most first. The other terms of the dimension are then those of a coordinate's rank, its
 //! place in that order, and the level of slots keeps the coordinate of each rank. So long and short rows do not share a slice:
 //!
 //! ```text
@@ -141,7 +141,7 @@ impl FromStr for Term {
     }
 }
 
-/// How one dimension's coordinate is recovered from stored ones.
+/// The recovery of one dimension's coordinate from stored ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
     /// It is that of a level.
@@ -155,8 +155,8 @@ pub enum Recovery {
         /// The block's size.
         size: u32,
     },
-    /// That of a level plus the coordinate of another dimension, less that dimension's size and plus 1; or, in reverse, the
-    /// coordinate of the other dimension plus this one's size, less 1 and what the level has.
+    /// The coordinate of a level plus that of another dimension, less that dimension's size and plus 1; or, in reverse, the
+    /// coordinate of the other dimension plus this one's size, less 1 and the level's coordinate.
     Diagonal {
         /// The level of the difference.
         difference: usize,
@@ -174,7 +174,7 @@ pub struct Ranked {
     pub level: usize,
     /// The dimension.
     pub dimension: usize,
-    /// How many neighboring coordinates are sorted together. A coordinate's rank is in the same window.
+    /// The number of neighboring coordinates that are sorted together. A coordinate's rank is in the same window.
     pub window: u32,
 }
 
@@ -244,7 +244,7 @@ impl Map {
         }
     }
 
-    /// How a dimension is recovered.
+    /// The recovery of a dimension.
     pub fn recovery(&self, dimension: usize) -> Option<Recovery> {
         let find = |wanted: &dyn Fn(Term) -> bool| self.terms.iter().position(|term| wanted(*term));
         if let Some(level) = find(&|term| term == Term::Whole(dimension)) {

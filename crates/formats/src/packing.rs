@@ -27,7 +27,7 @@ use lacunar_sets::{Affine, Bound, Count, Level, Nest, Piece, Relation, Set, Spac
 
 use crate::structure::{Named, NamedFault, Structure, bounds};
 
-/// How the unique elements of a structure are stored: a dense level, and banded ones under it.
+/// The storage of a structure's unique elements: a dense level, and banded ones under it.
 ///
 /// ```
 /// use lacunar_formats::Packing;
@@ -53,7 +53,7 @@ struct Packed {
     counts: Vec<Option<Count>>,
     /// For each level its runs, if they are alike.
     runs: Vec<Option<Runs>>,
-    /// No element is 0 because of where it is.
+    /// True if no element is 0 by its place.
     is_full: bool,
 }
 
@@ -74,7 +74,7 @@ pub struct Runs {
     pub first: i64,
 }
 
-/// Why a structure cannot be packed.
+/// The reason why a structure cannot be packed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PackingFault {
     /// There is no structure of this name.
@@ -87,7 +87,7 @@ pub enum PackingFault {
     Order(usize),
     /// The unique elements are no interval of this dimension, under the coordinates of those before it.
     Gaps(usize),
-    /// It can't be told whether they are.
+    /// It can't be told if they are.
     TooHard,
 }
 

@@ -40,7 +40,7 @@ impl Format {
         Format::mapped(vec![Level::DENSE, SLOTS, Level::DENSE, OPTIONAL], terms)
     }
 
-    /// As [`Format::sell`], of rows that are sorted by their entries, the most first, in windows of so many.
+    /// Like [`Format::sell`], of rows that are sorted by their entries, the most first, in windows of so many.
     ///
     /// # Errors
     /// A size is 0.

@@ -1,4 +1,4 @@
-//! Widths of index arrays: how many bits a coordinate or a position has, level by level.
+//! Widths of index arrays: the bits of a coordinate or a position, level by level.
 //!
 //! Coordinates have 8, 16, 32 or 64 bits, positions 32 or 64. In text the bits of coordinates stand behind a level's letter, those
 //! of positions behind an `@`; a width that is left out is 32:

@@ -1,4 +1,4 @@
-//! Schemas of nodes: those of every program, what is printed, layouts, orders, and the mistakes that are found.
+//! Schemas of nodes: those of every program, their printed text, layouts, orders, and the mistakes that are found.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

@@ -1,9 +1,8 @@
 //! Text to notation: the user's text becomes a checked [`lacunar_notation::Program`], or diagnostics.
 //!
-//! One folder for each language: [`einsum`] reads statements (`y(i) = A(i,j) * x(j)`), [`options`] reads the values of the
-//! command's flags (`A:csr`, `y:f32`, `i:100`), [`schedule`] reads schedules (`split(i, i0, i1, 32)`), [`structure`] reads what is declared
-//! of a tensor's elements (`A:symmetric`, `A(i,j): i <= j`), and [`stur`] programs of rules. No text makes anything here
-//! panic, hang or overflow the stack.
+//! One folder for each language: [`einsum`] reads statements (`y(i) = A(i,j) * x(j)`), [`options`] reads the values of the command's flags
+//! (`A:csr`, `y:f32`, `i:100`), [`schedule`] reads schedules (`split(i, i0, i1, 32)`), [`structure`] reads declared structures
+//! (`A:symmetric`, `A(i,j): i <= j`), and [`stur`] programs of rules. No text makes anything here panic, hang or overflow the stack.
 //!
 //! ```
 //! use lacunar_front::{Declarations, check};

@@ -1,4 +1,4 @@
-//! Declared structures: rules against the names of the library and against what they say, and programs of rules.
+//! Declared structures: rules against the names of the library and against the elements that they describe, and programs of rules.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 

@@ -329,8 +329,8 @@ impl Builder {
         self.var(var)
     }
 
-    /// Says of the loop that was opened last that its loads are in bounds up to a number of iterations ([`Stmt::For`]). That is
-    /// forgotten if the loop turns out not to be a vector loop of straight code.
+    /// Says of the loop that was opened last that its loads are in bounds up to a number of iterations ([`Stmt::For`]). The
+    /// number is dropped if the loop turns out not to be a vector loop of straight code.
     pub fn loads_up_to(&mut self, loads: ExprId) {
         if let Some(innermost) = self.loops.last_mut() {
             innermost.loads = Some(loads);

@@ -67,7 +67,7 @@ pub fn function(seed: u64) -> (Function, Memory) {
 }
 
 /// Compares the memory after two runs, reals to a relative and absolute `tolerance` (`F32` and `C64`: to no less than 1e-4, unless
-/// it is 0). NaN equals NaN. The error says what differs.
+/// it is 0). NaN equals NaN. The error tells the difference.
 pub fn compare(a: &Memory, b: &Memory, tolerance: f64) -> Result<(), String> {
     if a.scalars != b.scalars || a.arrays.len() != b.arrays.len() {
         return Err("different parameters".to_string());

@@ -1,8 +1,8 @@
 //! The reference interpreter: the meaning of a function, with every access checked.
 //!
 //! It executes [`crate::ir`]'s head comment word for word, without reassociation, in order (iterations of parallel loops: in an
-//! order of its own); a back end that gives another result (up to the freedom that a function has which is not `strict`) is wrong.
-//! Beyond the meaning it reports the forbidden acts of a kernel: an index outside an array, an element read before it was written,
+//! order of its own). A back end that gives another result is wrong, up to the freedom of a function that is not `strict`. Beyond
+//! the meaning it reports the forbidden acts of a kernel: an index outside an array, an element read before it was written,
 //! iterations of parallel or vector loops that meet, a runtime function called when its demands are not met.
 //!
 //! ```
@@ -47,7 +47,7 @@ pub struct Limits {
     pub array_bytes: usize,
     /// The seed of the order in which the iterations of parallel loops run.
     pub seed: u64,
-    /// `Output` arrays come without values, as memory does that was only allocated.
+    /// True if `Output` arrays come without values, as memory does that was only allocated.
     pub blank_outputs: bool,
 }
 
@@ -57,7 +57,7 @@ impl Default for Limits {
     }
 }
 
-/// How an execution ended that broke no rule.
+/// The end of an execution that broke no rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The status that the function failed with; `None` if it ran to its end.
@@ -168,7 +168,7 @@ fn check_memory(function: &Function, memory: &Memory) -> Result<(), String> {
     Ok(())
 }
 
-/// How a statement ended that did not stop the kernel.
+/// The end of a statement that did not stop the kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Next,

@@ -53,16 +53,17 @@
 //!   collected inside. No iteration may store an element of an array from outside that another one loads or stores,
 //!   except that several may combine with the same element by [`Stmt::Atomic`] of one operation, which none of them
 //!   loads or stores otherwise. If one fails, the kernel ends with its status; others may have run or not. A parallel
-//!   loop inside another runs serially. Iterations can share numbers out among themselves ([`Callee::Take`]): so what
-//!   is worth making once for each thread, and not for each piece of work, is made by an iteration that takes many pieces. They can
+//!   loop inside another runs serially. Iterations can share numbers out among themselves ([`Callee::Take`]): so data that are
+//!   worth making once for each thread, and not for each piece of work, are made by an iteration that takes many pieces. They can
 //!   tell each other that there is nothing left to do ([`Callee::Raised`]).
 //! - *Vector*: as serial, but a back end may run up to `width` neighboring iterations (0: as many as suit the machine)
-//!   at once, statement by statement. No iteration may store or assign what another one loads, stores, reads or
-//!   assigns, except for reductions: a variable declared outside that the body uses in statements `v = v op e` of one
-//!   associative `op` only, or an element at an index that is the same throughout, combined with by stores of one
-//!   associative `op` and not loaded. These may be reassociated, unless the function is `strict`: then the loop is
-//!   serial. A loop of definitions, assignments and loads alone may say that its loads are in bounds for all counters from
-//!   `begin` up to a number `loads`, at or behind its end, if it has an iteration: a back end need not mask them there.
+//!   at once, statement by statement. No iteration may store or assign a variable or an element that another one loads,
+//!   stores, reads or assigns, except for reductions: a variable declared outside that the body uses in statements
+//!   `v = v op e` of one associative `op` only, or an element at an index that is the same throughout, combined with by
+//!   stores of one associative `op` and not loaded. These may be reassociated, unless the function is `strict`: then the
+//!   loop is serial. A loop of definitions, assignments and loads alone may say that its loads are in bounds for all
+//!   counters from `begin` up to a number `loads`, at or behind its end, if it has an iteration. A back end need not mask
+//!   them there.
 //! - *Unrolled*: as serial; a hint to repeat the body `times` for each turn of the loop (0: for every iteration, where
 //!   the bounds are constants).
 //!
@@ -119,7 +120,7 @@ pub type ArrayId = Handle<Array>;
 pub struct Function {
     /// Its name: an identifier of C.
     pub name: String,
-    /// Sums must not be reassociated nor products and sums contracted.
+    /// True if sums must not be reassociated nor products and sums contracted.
     pub strict: bool,
     /// Parameters, in the order of the kernel interface.
     pub params: Vec<Param>,
@@ -208,7 +209,7 @@ pub enum Expr {
     Extern(External, ExprId, Option<ExprId>),
 }
 
-/// How a `for` loop may be run.
+/// The way in which a `for` loop may be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum LoopKind {
     /// One iteration after the other.
@@ -222,7 +223,7 @@ pub enum LoopKind {
     Unrolled(u32),
 }
 
-/// Why a kernel stopped. The numbers are the kernel's return values; 3 is that of a process that cancels it.
+/// The reason why a kernel stopped. The numbers are the kernel's return values; 3 is that of a process that cancels it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum Status {
@@ -276,11 +277,11 @@ pub enum Stmt {
         value: ExprId,
         /// Combine with the old value instead of replacing it.
         reduce: Option<BinaryOp>,
-        /// Of a value that replaces another: where this condition holds, nobody reads the element soon, and a back end may write it
-        /// past the caches. That changes no value. `a[e] = v past c;`
+        /// For a value that replaces another: if this condition holds, nobody reads the element soon, and a back end may write it
+        /// past the caches. It changes no value. `a[e] = v past c;`
         past: Option<ExprId>,
     },
-    /// Says that elements `begin .. end` of an input may be loaded soon: a back end may bring them near. That changes no value,
+    /// Says that elements `begin .. end` of an input may be loaded soon: a back end may bring them near. It changes no value,
     /// and the elements need not be there. `prefetch a[b .. e];`
     Prefetch {
         /// The array, an input.
@@ -298,10 +299,10 @@ pub enum Stmt {
         begin: ExprId,
         /// One past its last value.
         end: ExprId,
-        /// Of a vector loop: a number of iterations, counted from 0, whose loads are in bounds, also behind the end. A back end may
-        /// load what they load, and leave it out of the reductions. `for i in b .. e vector loads l { .. }`
+        /// For a vector loop: a number of iterations, counted from 0, whose loads are in bounds, also behind the end. A back end
+        /// may carry out their loads, and leave these out of the reductions. `for i in b .. e vector loads l { .. }`
         loads: Option<ExprId>,
-        /// How it may be run.
+        /// The way in which it may be run.
         kind: LoopKind,
         /// The statements of the body.
         body: Block,
@@ -324,7 +325,7 @@ pub enum Stmt {
         /// The statements if it does not.
         otherwise: Block,
     },
-    /// Gives a local array memory for `len` elements, dropping what it held; makes a list of parts one of `len` empty
+    /// Gives a local array memory for `len` elements, dropping its contents; makes a list of parts one of `len` empty
     /// parts. `alloc a[len];`, `alloc a[len] = 0;`
     Alloc {
         /// The array, `Local` or `Parts`.
@@ -447,16 +448,16 @@ pub enum Callee {
     /// read.
     Marks,
     /// `take(a) -> I64`: the first element of `a` (`I64`), which is one more afterwards, indivisibly where the iterations of a
-    /// parallel loop meet: they share what is numbered so, and each number is taken once. No iteration uses that element
-    /// otherwise. What an iteration does after it takes a number may be done at the same time as what it did before, but for
+    /// parallel loop meet: they share the numbered work, and each number is taken once. No iteration uses that element
+    /// otherwise. The work of an iteration after it takes a number may be done at the same time as its work before, but for
     /// its own variables and arrays: it must not depend on which iteration takes which numbers.
     Take,
     /// `raised(a) -> I64`: 1 if the first element of `a` (`Bool`) is true, else 0. Iterations of a parallel loop may raise such a
-    /// flag by `atomic a[0] |= true`, and use the array in no other way. Where one of them does so at the same time, the result is
-    /// either: what the loop computes must not depend on it, but for how soon it is done.
+    /// flag by `atomic a[0] |= true`, and use the array in no other way. If an iteration raises it at the same time, the result is
+    /// either: the values that the loop computes must not depend on it, only the time that it takes.
     Raised,
-    /// `length(a) -> I64`: how many elements of a parameter the caller says that there are, which may be more than there
-    /// are; not in a parallel loop. Fails with `WrongType` where the caller says that they are of another type, and with
-    /// `TooShort` where it says that there are some but gives no memory. (The interpreter's callers say what is.)
+    /// `length(a) -> I64`: the number of a parameter's elements by the caller's word, which may be more than there are;
+    /// not in a parallel loop. Fails with `WrongType` where the caller says that they are of another type, and with
+    /// `TooShort` where it says that there are some but gives no memory. (The interpreter's callers give the length.)
     Length,
 }

@@ -75,8 +75,8 @@ pub fn reductions(function: &Function, body: &[Stmt]) -> Option<Vec<Reduction>> 
     (!read_otherwise).then_some(reductions)
 }
 
-/// True if a loop with this body may be a vector loop, as far as its statements and variables tell. The caller has to know what its
-/// iterations do to arrays.
+/// True if a loop with this body may be a vector loop, as far as its statements and variables tell. The caller has to know the
+/// effects of its iterations on arrays.
 pub fn may_be_vector(function: &Function, body: &[Stmt]) -> bool {
     let mut fits = reductions(function, body).is_some();
     body.iter().for_each(|stmt| visit(stmt, &mut |inner| fits &= may_be_in_vector(inner)));

@@ -307,7 +307,7 @@ impl BinaryOp {
         }
     }
 
-    /// How tightly the symbol binds, as in C; `None` for operations printed as functions.
+    /// The precedence of the symbol, as in C; `None` for operations printed as functions.
     pub const fn precedence(self) -> Option<u8> {
         match self {
             BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => Some(6),
@@ -376,7 +376,7 @@ impl CompareOp {
     pub const ALL: [CompareOp; 6] =
         [CompareOp::Eq, CompareOp::Ne, CompareOp::Lt, CompareOp::Le, CompareOp::Gt, CompareOp::Ge];
 
-    /// How tightly comparisons bind.
+    /// The precedence of comparisons.
     pub const PRECEDENCE: u8 = 4;
 
     /// Its symbol.

@@ -14,7 +14,8 @@
 //!
 //! *Statements.* Values have the type of the variable or element that they are put into, indices and bounds are `I64`, conditions
 //! `Bool`. Input arrays are not written; only local ones and lists of parts are allocated, only local and grown ones grow. `break`
-//! stands in a `while` or a serial `for`, not across another loop. A call passes what its callee takes. Blocks nest no deeper than [`MAX_NESTING`].
+//! stands in a `while` or a serial `for`, not across another loop. A call passes the operands of its callee. Blocks nest no deeper than
+//! [`MAX_NESTING`].
 //!
 //! *Parallel loops.* A variable from outside is not assigned to. A local array that gets memory in the loop is used in
 //! it only, and gets memory nowhere else; other arrays and lists get none. Lists of parts are allocated and collected

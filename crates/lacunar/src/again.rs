@@ -5,11 +5,12 @@
 //! kernel.run(&mut y, &[&b, &x])      formats, types, fill values and sizes are those of the run before: nothing else is asked
 //! ```
 //!
-//! A product of small tensors takes less time than these questions. What depends on values is asked every time: the indices that a
-//! statement gathers by are compared with sizes, and structures that formats do not tell keep a kernel from being run so.
+//! A product of small tensors takes less time than these questions. Questions about values are asked every time: the indices that
+//! a statement gathers by are compared with sizes, and a kernel that reads a tensor with a structure that its format does not tell
+//! is never run this way.
 //!
-//! On entry: slots with the tensors that the caller gives. On exit: the result is in its slot; or nothing was done, and the kernel is run as
-//! it is the first time, which also says what does not fit.
+//! On entry: slots with the tensors that the caller gives. On exit: the result is in its slot; or nothing was done, and the kernel is run
+//! as it is the first time, which also reports operands that do not fit.
 
 use std::sync::RwLock;
 use std::time::Duration;
@@ -32,7 +33,7 @@ pub(crate) struct Again(RwLock<Option<Ready>>);
 impl Again {
     /// Carries the statement of a program out, if its tensors are like those of the run before. Returns how long the kernel took.
     pub fn run(&self, compiled: &Compiled, slots: &mut [Slot<'_>]) -> Result<Option<Duration>, Error> {
-        // Another thread may be writing what it has found out: then there is nothing to know yet.
+        // Another thread may be writing its findings: then there is nothing to know yet.
         let Ok(known) = self.0.try_read() else { return Ok(None) };
         let (Some(ready), [step]) = (&*known, compiled.steps.as_slice()) else { return Ok(None) };
         if !are_alike(&compiled.program, slots) {

@@ -1,8 +1,8 @@
-//! Properties of operators, tried out: whether what a program declares of them holds.
+//! Tests of the properties that a program declares of its operators.
 //!
-//! Each property is an equation, which is evaluated as the interpreter does, for every type of values on which the operator is defined:
-//! for all values of `bool`, `i8` and `u8`, and else for 0, 1, -1, the extremes, infinities and NaN, and for random values. Real numbers
-//! are the same up to rounding, and where numbers overflow on the way nothing is asked.
+//! Each property is an equation, which is evaluated as the interpreter does, for every type of values on which the operator is defined.
+//! The values are all of `bool`, `i8` and `u8`; for other types, 0, 1, -1, the extremes, infinities, NaN, and random values. Real
+//! numbers are the same up to rounding, and equations in which numbers overflow on the way are not tested.
 //!
 //! ```text
 //! identity e        f(e, a) = a = f(a, e)
@@ -58,7 +58,7 @@ pub struct Violation {
     pub property: &'static str,
     /// The type of the operands.
     pub dtype: DType,
-    /// Operands for which the equation does not hold, with what both sides are.
+    /// Operands for which the equation does not hold, with the values of both sides.
     pub example: String,
 }
 
@@ -94,7 +94,7 @@ pub fn check_algebra(program: &str) -> Result<AlgebraReport, Error> {
             report.operators.push(operator.name().to_string());
         }
         for dtype in TYPES {
-            // Nothing is claimed of what is not defined.
+            // An operator that is not defined for a type claims nothing of it.
             let Ok(operator) = for_type(operator, dtype) else { continue };
             for &property in &claims {
                 let subject = Subject::of_operator(operator, dtype);
@@ -140,7 +140,7 @@ struct Side {
     text: String,
     value: Scalar,
     met: Vec<Scalar>,
-    /// A number overflowed on the way.
+    /// True if a number overflowed on the way.
     overflows: bool,
 }
 
@@ -189,7 +189,7 @@ impl Subject {
                         let mut operands: Vec<Side> = others.iter().map(|other| given(*other)).collect();
                         operands.insert(place, given(z));
                         let side = self.apply(&operands);
-                        // An element that is not stored annihilates also infinities and NaN; stored values are what they are.
+                        // An element that is not stored annihilates infinities and NaN, too; stored values follow IEEE arithmetic.
                         let are_finite = others.iter().all(|other| is_finite(*other));
                         let found = compared(&others, side, given(z)).filter(|_| are_finite)?;
                         of("annihilator", found)
@@ -400,7 +400,7 @@ mod tests {
             };
             let mut claims = vec![format!("identity {identity}"), "associative".to_string()];
             claims.extend(monoid.terminal(dtype).map(|terminal| format!("annihilator {terminal}")));
-            // Which value `any` gives is open.
+            // The choice of `any` among its operands is open.
             claims.extend((monoid.name() != "any").then(|| "commutative".to_string()));
             claims.extend(monoid.is_idempotent(dtype).then(|| "idempotent".to_string()));
             let call = Function::Binary(monoid.function()).name();

@@ -64,7 +64,7 @@ pub(crate) fn check_tensor(declared: &Declared, tensor: &Tensor, is_read: bool) 
     Ok(())
 }
 
-/// The hint of how a kernel is compiled for elements of another type.
+/// The hint that tells how to compile a kernel for elements of another type.
 pub(crate) fn declare_type(name: &str, dtype: DType) -> String {
     format!(
         "declare the type when compiling: `Options::dtype(\"{name}\", DType::{dtype:?})`, on the command line `-t {name}:{dtype}`"
@@ -140,7 +140,7 @@ fn share_with_renamed(kernel: &Kernel, sizes: &mut [Option<u64>]) {
 fn known_elsewhere(program: &Program, slots: &[Slot], sizes: &mut [Option<u64>]) {
     for statement in &program.statements {
         for access in statement.rhs.accesses().into_iter().chain([&statement.lhs]) {
-            // Of an indicator, the dimensions of the tensor whose values it gathers are the first.
+            // The first dimensions of an indicator are those of the tensor whose values it gathers.
             let of = program.tensors[access.tensor].gathered().unwrap_or(access.tensor);
             let Some(found) = slots.get(of.index()).and_then(Slot::get) else { continue };
             for (var, &size) in access.vars.iter().zip(found.dims()) {
@@ -184,11 +184,11 @@ fn infer(program: &Program, step: &Step, sizes: &mut [Option<u64>]) -> Result<()
             let (place, size) = indicator.inferred(&of(sizes, access))?;
             let var = access.vars[place];
             if place + 1 < access.vars.len() {
-                // Of several dimensions that have a part for each of its values, the largest tells.
+                // The largest of several dimensions that have a part for each of its values tells the size.
                 let others = tied.iter().filter_map(|other| part(sizes, other)).filter(|(other, _)| *other == var);
                 return Some((var, others.map(|(_, size)| size).fold(size, u64::max)));
             }
-            // The sizes of operands are given; a dimension of a result has room for what other statements assign to it.
+            // The sizes of operands are given; a dimension of a result has room for the values that other statements assign to it.
             let dimension = statement.lhs.vars.iter().position(|own| *own == var)?;
             Some((var, size.max(room(program, (statement.lhs.tensor, dimension), sizes))))
         })

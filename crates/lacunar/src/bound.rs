@@ -1,15 +1,15 @@
-//! A kernel with its tensors: what has to be asked before its code is called is asked once.
+//! A kernel with its tensors: the checks before a call of its code are made once.
 //!
 //! ```text
 //! kernel.run(&mut y, &[&a, &x])      formats, sizes and memory are compared at each run
 //! bound.run()                        the arguments lie where they were
 //! ```
 //!
-//! A product of small tensors takes less time than such questions. The tensors belong to the bound kernel, so that their arrays stay where they
-//! are; their values can be changed in between.
+//! A product of small tensors takes less time than such questions. The tensors belong to the bound kernel, so that their arrays stay
+//! where they are; their values can be changed in between.
 //!
-//! On entry: tensors as for [`Kernel::run`]. On exit of each run: the result is in its tensor. The first run asks everything; where more has to
-//! be done than to call one kernel, all do.
+//! On entry: tensors as for [`Kernel::run`]. On exit of each run: the result is in its tensor. The first run asks everything; where more
+//! has to be done than to call one kernel, all do.
 
 use lacunar_runtime::{Element, Tensor as DynTensor};
 
@@ -46,7 +46,7 @@ impl Kernel {
     /// The kernel with a tensor for its result and its inputs, in the order of [`Kernel::inputs`].
     ///
     /// # Errors
-    /// There are other inputs, or the program has several results. Whether tensors fit is told by the first run.
+    /// There are other inputs, or the program has several results. The first run tells if the tensors fit.
     pub fn bind<T: Element>(&self, result: Tensor<T>, inputs: Vec<DynTensor>) -> Result<Bound<'_, T>, Error> {
         self.result_of(inputs.len())?;
         Ok(Bound { kernel: self, held: Held::new(result, inputs), has_run: false })

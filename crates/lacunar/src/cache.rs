@@ -1,7 +1,7 @@
 //! Kernels that were compiled before, by program, schedule, formats, types, fill values, sizes and back end.
 //!
 //! Finding one costs a hash and a comparison of the key. The number of values of a tensor takes part by its magnitude
-//! only (a power of 4): it guides the plan and does not change what is right.
+//! only (a power of 4): it guides the plan, but any plan is right.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::options::Options;
 
-/// How many kernels are kept.
+/// The number of kernels that are kept.
 const CAPACITY: usize = 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

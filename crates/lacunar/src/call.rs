@@ -27,7 +27,7 @@ pub struct Run {
     pub kernel: Duration,
     /// Time of the whole run: with loops, conditions, files and prints around the kernels.
     pub total: Duration,
-    /// How often each statement was carried out.
+    /// The number of times that each statement was carried out.
     pub counts: Vec<u64>,
 }
 
@@ -38,7 +38,7 @@ struct Taken<'d> {
 }
 
 impl Kernel {
-    /// Runs the program on tensors given by name, results with values to add to included. What it prints goes to standard output.
+    /// Runs the program on tensors given by name, results with values to add to included. Printed text goes to standard output.
     ///
     /// # Errors
     /// A tensor is missing, unknown or does not fit; memory is refused; a size overflows; a file that the program names can't be
@@ -47,7 +47,7 @@ impl Kernel {
         self.run_printing(given, &mut std::io::stdout())
     }
 
-    /// Runs the program as [`Kernel::run_named`] does; what it prints goes to `out`.
+    /// Runs the program as [`Kernel::run_named`] does; its printed text goes to `out`.
     ///
     /// ```
     /// use lacunar::{Kernel, Options, Tensor};
@@ -94,7 +94,7 @@ impl Kernel {
 
     /// Runs a program of one result on its inputs, in the order of [`Kernel::inputs`]: `&[&a, &x]` where all are of one Rust
     /// type, else `&[&a as &dyn Operand, &x]`. `result` is replaced, or added to where the program says
-    /// `+=`; the memory of a dense one is used again. Where the operands do not fit the kernel, it keeps its values; after an error
+    /// `+=`; the memory of a dense one is used again. If the operands do not fit the kernel, it keeps its values; after an error
     /// while the kernel runs it holds zeros or nothing.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl Kernel {
         Ok(Run { results, others, convert, kernel, total, counts })
     }
 
-    /// Checks that a tensor with elements of a type can take a result; `hint` says what to do of one with this name.
+    /// Checks that a tensor with elements of a type can take a result; `hint` gives the advice for a result with this name.
     fn check_type(&self, result: TensorId, found: DType, hint: impl Fn(&str) -> String) -> Result<(), Error> {
         let declared = &self.program().tensors[result];
         let (name, expected) = (&declared.name, declared.dtype);

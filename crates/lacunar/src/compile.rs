@@ -1,4 +1,4 @@
-//! The way of a program, on one page: every arrow is one call, every stage is timed and can be printed.
+//! The pipeline of a program on one page: every arrow is one call, every stage is timed and can be printed.
 //!
 //! ```text
 //! text --check--> program --plan--> concrete notation --lower--> imperative IR --verify--> --optimize--> --back end--> code
@@ -118,7 +118,7 @@ pub struct Step {
     function: Verified<Function>,
     /// The part of assembling and computing that the function does.
     phase: Phase,
-    /// How it was lowered.
+    /// The options of its lowering.
     lowering: lower::Options,
     code: Code,
 }
@@ -159,7 +159,7 @@ impl Step {
         self.function = function;
     }
 
-    /// The function with checks of what it is given, which is shipped: its callers may be wrong. The parameters are the same.
+    /// The function with checks of its arguments, which is shipped: its callers may be wrong. The parameters are the same.
     ///
     /// # Errors
     /// An internal error if an invariant does not hold.
@@ -204,23 +204,23 @@ pub(crate) struct Compiled {
     pub trace: Trace,
     /// The machine that it is for.
     pub machine: Arc<Machine>,
-    /// How structured tensors are given.
+    /// The form in which structured tensors are given.
     pub givens: Givens,
 }
 
 /// A schedule that is chosen neither by the user nor by the planner.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
-    /// Who chooses what the schedule leaves open.
+    /// It decides everything that the schedule leaves open.
     pub search: Search,
     /// The commands; where there is none, the loops as they are.
     pub schedule: Schedule,
 }
 
-/// Who chooses the schedule of each statement.
+/// The source of each statement's schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Choices<'a> {
-    /// The user; else what tuning has stored; else the planner.
+    /// The user; else the schedule that tuning has stored; else the planner.
     Usual,
     /// The caller, by the number of the statement; the planner where there is none.
     Given(&'a [Option<Choice>]),
@@ -235,7 +235,7 @@ fn shared(program: &mut Program, schedules: &[Schedule], options: &Options) -> V
     structure::share(program, |number| schedules[number].commands.is_empty())
 }
 
-/// A program that checks, with what holds of it inferred.
+/// A program that checks, with the inferred structures and fill values.
 struct Checked {
     program: Program,
     /// By the number of the statement.
@@ -315,7 +315,7 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     Ok(Compiled { program, steps, trace, machine, givens })
 }
 
-/// What the statements of a program are compiled with.
+/// The state that is shared by the compilation of a program's statements.
 struct Compiling<'a> {
     source: &'a str,
     options: &'a Options,
@@ -334,7 +334,7 @@ impl Compiling<'_> {
         self.fault(Diagnostic::internal(format!("the imperative IR is not well-formed: {error}")))
     }
 
-    /// Plans a statement: with a schedule of its own, with the order that its rules ask for, or as what is tuned and the planner say.
+    /// Plans a statement: with a schedule of its own, with the order that its rules ask for, or as tuning and the planner choose.
     fn plan(
         &mut self,
         number: usize,
@@ -455,8 +455,8 @@ fn readers(program: &Program, number: usize) -> impl Iterator<Item = (usize, &As
     later.filter(move |(_, statement)| read_by(&program.tensors, &statement.rhs).contains(&result))
 }
 
-/// For each statement, true if a later one finds its entries by the values of its result: it stores what differs from the fill
-/// value only, or has a format whose entries only values tell.
+/// For each statement, true if a later one finds its entries by the values of its result: it stores only the values that
+/// differ from the fill value, or has a format whose entries only values tell.
 fn tells_by_values(program: &Program) -> Vec<bool> {
     let mut tells = vec![false; program.statements.len()];
     for number in (0..tells.len()).rev() {

@@ -26,11 +26,11 @@ use crate::cache;
 use crate::error::Error;
 use crate::operand::{Destination, FromResult, Operand, views};
 
-/// A program and what it is run on.
+/// A program and its tensors.
 pub struct Call<'a> {
     /// Its text.
     pub source: &'a str,
-    /// How its loops are run.
+    /// The schedule of its loops.
     pub schedule: &'a str,
     /// Operands by name.
     pub given: &'a [(&'a str, &'a dyn Operand)],

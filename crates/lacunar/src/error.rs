@@ -1,4 +1,4 @@
-//! Everything that can go wrong, with who has to act on it.
+//! All errors, each with a category that tells who has to act.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use lacunar_runtime::io::IoError;
 use lacunar_runtime::{StorageError, StructureError};
 use thiserror::Error as ThisError;
 
-/// Why something could not be compiled or run.
+/// The reason why something could not be compiled or run.
 ///
-/// [`Debug`](fmt::Debug) shows what [`Error::report`] does, with the place in the program, so that a `main` which returns an
-/// error prints something to read; [`Display`](fmt::Display) says it on a line for each mistake.
+/// [`Debug`](fmt::Debug) prints the same as [`Error::report`], with the place in the program, so that a `main` which returns
+/// an error prints something to read; [`Display`](fmt::Display) prints a line for each mistake.
 ///
 /// ```
 /// use lacunar::{Kernel, Options};
@@ -128,7 +128,7 @@ pub enum Error {
     /// A back end that is not there, or failed.
     #[error("{0}")]
     Backend(String),
-    /// Code that does what no kernel may: a fault of the compiler.
+    /// Code that does something that no kernel may: a fault of the compiler.
     #[error("internal error: {0}")]
     Internal(String),
 }
@@ -147,7 +147,7 @@ impl Error {
         Error::Program { source_text: source.to_string(), diagnostics }
     }
 
-    /// Who has to act.
+    /// The category of the error, which tells who has to act.
     pub fn category(&self) -> Category {
         match self {
             Error::Program { diagnostics, .. } | Error::Schedule { diagnostics, .. } => {

@@ -18,7 +18,7 @@ use crate::memory;
 use crate::promises;
 use crate::ready::Ready;
 
-/// How long the parts of a run took, and how often.
+/// The times of the parts of a run, and the number of times that each statement ran.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Times {
     /// Conversions of operands and of the result.
@@ -27,7 +27,7 @@ pub(crate) struct Times {
     pub kernel: Duration,
     /// The whole run.
     pub total: Duration,
-    /// How often each statement was carried out.
+    /// The number of times that each statement was carried out.
     pub counts: Vec<u64>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Evaluation<'r> {
     ready: Vec<Option<Ready>>,
     /// By step, the tensors that it has made of the caller's, which do not change.
     remade: Vec<Vec<Remade>>,
-    /// How long all of it took.
+    /// The times of all runs so far.
     pub times: Times,
 }
 
@@ -197,7 +197,7 @@ fn address(slots: &[Slot<'_>], id: TensorId) -> Option<usize> {
     }
 }
 
-/// Those of the converted tensors that are made of the caller's: a program that carries the statement out again takes them again.
+/// The converted tensors that are made of the caller's: a program that carries the statement out again takes them again.
 fn of_callers(step: &Step, converted: Vec<(TensorId, Tensor)>, slots: &[Slot<'_>]) -> Vec<Remade> {
     let remade = converted.into_iter().filter_map(|(tensor, made)| {
         let conversion = step.plan().conversions.iter().find(|conversion| conversion.tensor == tensor)?;
@@ -378,8 +378,8 @@ fn as_wide(tensor: Tensor, format: &Format, name: &str) -> Result<Tensor, Error>
     )))
 }
 
-/// The inputs of a kernel that are made of other tensors, but for the one that is `kept` as it is. Those that were made of the caller's before
-/// are taken as they are.
+/// The inputs of a kernel that are made of other tensors, but for the one that is `kept` as it is. Inputs that were made of the caller's
+/// tensors before are taken as they are.
 fn conversions(
     program: &Program,
     step: &Step,
@@ -409,7 +409,7 @@ fn conversions(
             made.push((conversion.tensor, remade.swap_remove(place).made));
             continue;
         }
-        // The kernel reads the elements that are stored, and what follows from them beside each.
+        // The kernel reads the elements that are stored, and beside each those that follow from it.
         let unique = made_of.filter(|tensor| declared.is_unique && tensor.format().packing().is_some());
         let unique = unique.map(Tensor::as_unpacked).transpose()?;
         let made_of = unique.as_ref().or(made_of);

@@ -63,7 +63,7 @@ impl Kernel {
     }
 }
 
-/// How code is made.
+/// The options of making code.
 #[derive(Clone, Debug)]
 pub(crate) struct CodeOptions {
     pub optimization: Optimization,
@@ -231,7 +231,7 @@ fn by_llvm(_wanted: &Wanted<'_>, _options: &CodeOptions) -> Result<Code, Error> 
     Err(Error::Backend("this build has no LLVM; use the back end `c` or `interp`".to_string()))
 }
 
-/// How many kernels a process keeps, of each back end.
+/// The number of kernels that a process keeps, for each back end.
 const CAPACITY: usize = 256;
 
 /// Code that this process has made or loaded: the text of its function tells it, and the options `O` of the back end.

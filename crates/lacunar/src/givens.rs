@@ -17,17 +17,17 @@ use lacunar_runtime::{StructureError, Structured, Tensor};
 use crate::bind::Slot;
 use crate::error::Error;
 
-/// How structured tensors are given to a program.
+/// The form in which structured tensors are given to a program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Givens {
-    /// The caller vouches for structures.
+    /// True if the caller vouches for structures.
     pub hold: bool,
     /// The tensors that are given by unique elements, and read whole.
     pub completed: Vec<TensorId>,
 }
 
 impl Givens {
-    /// Compares what is given with its structures, and completes what is read whole.
+    /// Compares the given tensors with their structures, and completes those that are read whole.
     ///
     /// # Errors
     /// An element contradicts its structure, or a size does; memory is refused.

@@ -58,7 +58,7 @@ impl Call<'_> {
             None => self.before.take(),
         };
         let mut arrays = self.arrays(before.as_ref())?;
-        // Where an input has a position, but no element, its pattern is not written.
+        // If an input has a position but no element, its pattern is not written.
         let is_blank = !self.step.kernel().updates && pattern_of.is_none();
         let limits = Limits { blank_outputs: is_blank, ..Limits::default() };
         let outcome = interpret_within(self.step.function(), &mut arrays.memory, limits)
@@ -67,7 +67,7 @@ impl Call<'_> {
             None => {}
             Some(Status::OutOfMemory) => return Err(KernelStatus::OutOfMemory.into()),
             Some(Status::SizeOverflow) => return Err(self.failure(KernelStatus::SizeOverflow)),
-            // Only shipped kernels check what they are given.
+            // Only shipped kernels check their arguments.
             Some(status @ (Status::TooShort | Status::WrongType | Status::WrongSize | Status::OutOfRange)) => {
                 return Err(self.failure(KernelStatus::Internal(status.code())));
             }
@@ -75,7 +75,7 @@ impl Call<'_> {
         let mut unwritten = None;
         let mut take = |wanted: Binding, len: u64| -> Result<Option<Buffer>, Error> {
             let Some(place) = arrays.places.iter().position(|binding| *binding == wanted) else { return Ok(None) };
-            // On other back ends, elements that are not written hold what memory held before.
+            // On other back ends, elements that are not written keep the earlier contents of memory.
             let first = outcome.unwritten[place].filter(|first| (*first as u64) < len);
             unwritten = unwritten.or(first.map(|first| (wanted, first)));
             let data = std::mem::replace(&mut arrays.memory.arrays[place], ArrayData::empty(DType::Bool));

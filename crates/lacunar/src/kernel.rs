@@ -67,7 +67,7 @@ impl Kernel {
         Ok(Kernel { compiled, phase, threads, base, again: Again::default(), given: OnceLock::new() })
     }
 
-    /// The program without what it prints, and without the files that it writes and does not read itself.
+    /// The program without its prints, and without the files that it writes and does not read itself.
     pub(crate) fn silent(mut self) -> Kernel {
         let mut read = BTreeSet::new();
         Action::visit(&self.compiled.program.body, &mut |action| {
@@ -143,9 +143,8 @@ impl Kernel {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// The planner's choices and their reasons, in words, whether threads are left that share loops, and the machine where it is not
-    /// the one at hand; the
-    /// [warnings](Kernel::warnings) last.
+    /// The planner's choices and their reasons, in words, a note if loops could be shared but only one thread is allowed, and the
+    /// machine if it is not the one at hand; the [warnings](Kernel::warnings) last.
     ///
     /// ```
     /// use lacunar::{Format, Kernel, Options};
@@ -161,7 +160,7 @@ impl Kernel {
         notes.chain(alone).chain(machine).chain(self.warnings()).collect()
     }
 
-    /// Possible surprises, in words: a sparse result that gets every element, and due to what.
+    /// Possible surprises, in words: a sparse result that gets every element, and the reason.
     ///
     /// ```
     /// use lacunar::{Format, Kernel, Options};
@@ -181,7 +180,7 @@ impl Kernel {
         Schedule::from(all.collect::<Vec<_>>().join(", "))
     }
 
-    /// How many threads a run of the kernel may use: 1, where no loop is shared out among threads.
+    /// The most threads that a run of the kernel may use: 1 if no loop is shared out among threads.
     pub fn threads(&self) -> usize {
         if self.shares_loops() { self.threads.unwrap_or_else(pool::threads) } else { 1 }
     }
@@ -243,7 +242,7 @@ impl Kernel {
         self.again.hold(&self.compiled, &inputs, self.threads, held)
     }
 
-    /// Runs the program on its tensors by handle; what it prints goes to `out`.
+    /// Runs the program on its tensors by handle; its printed text goes to `out`.
     pub(crate) fn evaluate(&self, slots: &mut [Slot<'_>], out: &mut dyn Write) -> Result<Times, Error> {
         let mut run = || {
             if let Some(kernel) = self.again.run(&self.compiled, slots)? {

@@ -28,7 +28,7 @@ pub(crate) struct Call<'a> {
     pub sizes: &'a [u64],
     /// The result before: its values are updated, or its memory used again.
     pub before: Option<Tensor>,
-    /// It is the first of two phases: nobody reads the result's values before the second has written them all.
+    /// True if it is the first of two phases: nobody reads the result's values before the second has written them all.
     pub first_phase: bool,
 }
 
@@ -206,7 +206,7 @@ impl Call<'_> {
         let (mut args, grown) = self.run(None, None)?;
         let mut take = |wanted: Binding, len: u64| -> Result<Option<Buffer>, Error> {
             match grown.iter().find(|(binding, _)| *binding == wanted) {
-                // SAFETY: the kernel returned 0, and `len` is what its own position arrays say that it has written.
+                // SAFETY: the kernel returned 0, and `len` is the number of elements that it has written, by its own position arrays.
                 Some((_, array)) => Ok(Some(unsafe { args.take(*array, len) }?)),
                 None => Ok(None),
             }
@@ -346,7 +346,7 @@ struct Laid<'k> {
     words: Vec<Word>,
     /// The words that say how many threads there are.
     counts: Vec<usize>,
-    /// How many threads the kernel may have, if not as many as others.
+    /// The most threads that the kernel may have, if they differ from the others'.
     threads: Option<usize>,
 }
 
@@ -480,7 +480,8 @@ pub(crate) fn missing_pattern() -> Error {
     Error::Argument("the result has no pattern to compute the values of; assemble it first".to_string())
 }
 
-/// A function that kernels can call: `extern "C" fn(f64) -> f64`, or one of two operands of one type; of `f64`, `f32`, and integers of 32 and 64 bits.
+/// A function that kernels can call: `extern "C" fn(f64) -> f64`, or one of two operands of one type; of `f64`, `f32`, and integers of 32
+/// and 64 bits.
 pub trait ExternalFunction: Copy + Send + Sync + 'static {
     /// Its types.
     #[doc(hidden)]
@@ -520,8 +521,8 @@ impl<A: Element, R: Element> ExternalFunction for extern "C" fn(A, A) -> R {
 }
 
 impl Operator {
-    /// An operator that is a function of other code. Kernels call it for one value at a time, on several threads; nothing is known of it but
-    /// what is claimed.
+    /// An operator that is a function of other code. Kernels call it for one value at a time, on several threads; nothing is known of it
+    /// but its claims.
     ///
     /// Its name is that of the function in this process: another function cannot have it. Operands are converted to the function's type
     /// where that holds their values.
@@ -546,8 +547,8 @@ impl Operator {
     ///
     /// # Safety
     /// The function gives the same value for the same operands, whenever and on whichever thread it is called; it changes nothing that
-    /// others see, it returns, and it does not unwind. A kernel may call it more or less often than a program says, and counts on the values: a
-    /// sparse result is counted first, and filled then.
+    /// others see, it returns, and it does not unwind. A kernel may call it more or less often than a program says, and counts on the
+    /// values: a sparse result is counted first, and filled then.
     ///
     /// # Errors
     /// The name is that of another function, or the types are none of `f64`, `f32`, `i64`, `u64`, `i32` and `u32`.
@@ -636,7 +637,7 @@ mod tests {
                 }
             }
         }
-        // Whole numbers are converted to the type of the function, and numbers with fractions are none of it.
+        // Integers are converted to the type of the function; numbers with fractions are rejected.
         let options = Options::new().operator(&bits).unwrap();
         let kernel = Kernel::compile("y(i) = bits(x(i))", &options.clone().dtype("x", DType::I32)).unwrap();
         let x: Tensor<i32> = Tensor::from(vec![7, 8, -1]);

@@ -1,6 +1,6 @@
 //! Lacunar: a compiler for tensors with gaps.
 //!
-//! Tensor algebra as people write it, with how each tensor is stored, becomes one fused native kernel.
+//! Tensor algebra as people write it, with the format of each tensor, becomes one fused native kernel.
 //!
 //! ```
 //! use lacunar::{Format, Tensor, einsum};
@@ -19,7 +19,7 @@
 //! - [`Schedule`] transforms the loops of a kernel; [`tune`] finds the fastest of a few by measuring, for later runs too.
 //! - [`Kernel::ship`] makes objects, libraries and C for other programs.
 //! - [`Tensor`] is a tensor with its element type in its type; [`DynTensor`] one without. A [`Builder`] makes one of entries.
-//! - An [`Operator`] is a function of one's own, made of a closure; [`check_algebra`] tries what is claimed of operators.
+//! - An [`Operator`] is a function of one's own, made of a closure; [`check_algebra`] tests the claims of operators.
 //! - [`Structured`] says which elements of a tensor follow from others, or are 0.
 //! - [`Operand`] is implemented by the types that expressions take, [`FromResult`] by those that their results become.
 //!

@@ -1,7 +1,7 @@
 //! Operators that are made of Rust closures.
 //!
-//! A closure is called once, with operands that record what is done to them ([`Traced`]): what it makes of them is the body of the operator, as
-//! if it were written in a program. So it is compiled into kernels, in vector registers and in every back end, and shipped with them.
+//! A closure is called once, with operands that record the operations on them ([`Traced`]): its result is the body of the operator, as if
+//! it were written in a program. So it is compiled into kernels, in vector registers and in every back end, and shipped with them.
 //! Conditions of Rust see no values; [`Traced::select`] chooses between two. A function whose body nobody knows can be an operator as well
 //! ([`Operator::external`]): kernels call it, for one value at a time.
 //!
@@ -23,7 +23,7 @@ use lacunar_notation as notation;
 
 use crate::error::Error;
 
-/// An operator: its name, its operands, its body or those of its regions, and what is claimed of it.
+/// An operator: its name, its operands, its body or those of its regions, and its claims.
 #[derive(Clone, Debug)]
 pub struct Operator {
     name: String,
@@ -32,7 +32,7 @@ pub struct Operator {
     items: Vec<String>,
 }
 
-/// An operand of an operator, or what was computed of some.
+/// An operand of an operator, or a value that was computed of some.
 ///
 /// Numbers stand beside it in the type that it has; whole ones leave integers integers.
 #[derive(Clone, Debug)]

@@ -29,48 +29,48 @@ pub struct Options {
     pub declarations: Declarations,
     /// The back end, which turns the imperative IR into something that runs.
     pub backend: Backend,
-    /// Who chooses what the schedule leaves open.
+    /// It decides everything that the schedule leaves open.
     pub search: Search,
     /// Transformations of the loops.
     pub schedule: Schedule,
-    /// How many threads a run may use; unless given, the environment variable `LACUNAR_THREADS` says it, or else it is the
-    /// number of processors.
+    /// The most threads that a run may use; unless given, the environment variable `LACUNAR_THREADS` says it, or else it
+    /// is the number of processors.
     pub threads: Option<usize>,
     /// Tells if results are assembled, computed, or both.
     pub phase: Phase,
-    /// Sums are formed in an order that depends neither on the processor nor on the number of threads, and not contracted with
-    /// products. (Chunks of a long sum are added up one after the other.)
+    /// True if sums are formed in an order that depends neither on the processor nor on the number of threads, and not
+    /// contracted with products. (Chunks of a long sum are added up one after the other.)
     pub strict: bool,
-    /// Small sizes that are declared become constants of the kernel, which is then faster and fits those sizes only.
+    /// True if small sizes that are declared become constants of the kernel, which is then faster and fits those sizes only.
     pub specialize: bool,
-    /// How many scalar iterations are worth handing to a thread; unless given, as many as the machine says.
+    /// The number of scalar iterations that are worth handing to a thread; unless given, the machine's.
     pub grain: Option<u64>,
-    /// From which sizes on results are stored past the caches, and operands prefetched; unless given, as the machine says.
+    /// The sizes from which on results are stored past the caches, and operands prefetched; unless given, the machine's.
     pub reach: Option<Reach>,
     /// The machine that kernels are made for: a name of [`Machine::named`](lacunar_machine::Machine::named), or a file that describes
     /// one; unless given, the environment variable `LACUNAR_MACHINE` says it, or else it is the one at hand, which is measured once and
     /// kept in the folder for later processes. Code for another one can be printed and shipped, and run if the processor has the
     /// instructions.
     pub machine: Option<String>,
-    /// How much the back end works on the code.
+    /// The effort of the back end on the code.
     pub optimization: Optimization,
-    /// Without a schedule, one that [`crate::tune`] has stored for such a program on such data is taken. Tuning itself stores
-    /// nothing where this is not set.
+    /// True if, without a schedule, one that [`crate::tune`] has stored for such a program on such data is taken. Tuning
+    /// itself stores nothing where this is not set.
     pub tuned: bool,
-    /// Code of the same kernel that was made before is taken, in this process or, with LLVM, in an earlier one.
+    /// True if code of the same kernel that was made before is taken, in this process or, with LLVM, in an earlier one.
     pub reuse: bool,
     /// The folder for data that later processes use; unless given, `LACUNAR_CACHE` names it, or else it is the folder
     /// `lacunar` in the user's folder for caches (`XDG_CACHE_HOME`).
     pub cache: Option<PathBuf>,
     /// The first index of the tensor files (`.tns`) and edge lists that the program itself reads and writes.
     pub base: IndexBase,
-    /// Operands are not compared with their structures: somebody has done that.
+    /// True if operands are not compared with their structures: somebody has done that.
     pub structures_hold: bool,
     /// Stages whose text is kept ([`crate::Kernel::text`]): `notation`, `concrete`, ..., or `all`.
     pub emit: Vec<String>,
 }
 
-/// How much a back end works on the code of a kernel. The interpreter does not.
+/// The effort of a back end on the code of a kernel. The interpreter does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Optimization {
     /// As little as possible: kernels that run once on little data are there the soonest.
@@ -160,9 +160,9 @@ impl Options {
         self
     }
 
-    /// Declares what is known of a tensor's elements before any is given, in the text of `-p`: a name such as `symmetric` or
-    /// `banded(1,2)`, or a rule over dimensions. Loops leave out what is known to be 0. Operands are compared with it before a kernel
-    /// runs, unless [`Options::structures_hold`] says that they need not be.
+    /// Declares the structure of a tensor's elements before any is given, in the text of `-p`: a name such as `symmetric` or
+    /// `banded(1,2)`, or a rule over dimensions. Loops leave out elements that are known to be 0. Operands are compared with it
+    /// before a kernel runs, unless [`Options::structures_hold`] says that they need not be.
     ///
     /// ```
     /// use lacunar::{Error, Kernel, Options, Tensor};
@@ -185,8 +185,8 @@ impl Options {
     }
 
     /// Says that a structured tensor is given by its unique elements alone, as [`Structured::keep_unique`](crate::Structured::keep_unique)
-    /// leaves them. Kernels then read each once, and compute beside it what follows from it; where the program needs the whole tensor
-    /// for something, it is completed first, at every run.
+    /// leaves them. Kernels then read each once, and compute the elements that follow from it beside it; if the program needs the whole
+    /// tensor for something, it is completed first, at every run.
     ///
     /// ```
     /// use lacunar::{Error, Format, Kernel, Options, Tensor};

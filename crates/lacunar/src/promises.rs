@@ -112,7 +112,7 @@ fn each_leaf(stmt: &Stmt, around: &mut Vec<VarId>, look: &mut impl FnMut(VarId, 
     }
 }
 
-/// True if a loop counts strips, or places inside of them, and does not go through what is stored in one.
+/// True if a loop counts strips, or places inside of them, and does not go through the entries in one.
 fn counts_strips(kernel: &Kernel, var: VarId, around: &[VarId]) -> bool {
     match kernel.provenance.origin(var) {
         Some(&(Relation::Split { parent, outer, .. } | Relation::Divide { parent, outer, .. })) => {
@@ -149,7 +149,7 @@ fn most(kernel: &Kernel, var: VarId, sizes: &[u64]) -> u128 {
             let (whole, parts) = (of(parent), u128::from(parts.max(1)));
             if var == outer { parts.min(whole) } else { whole.div_ceil(parts) }
         }
-        // How long strips are depends on the threads.
+        // The length of strips depends on the threads.
         Relation::Divide { parent, .. } => of(parent),
         Relation::Fuse { outer, inner, .. } => match kernel.provenance.origin(outer) {
             Some(Relation::Divide { parent, outer: first, inner: second, parts: Parts::PerThread(_) })

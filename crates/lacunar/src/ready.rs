@@ -1,4 +1,4 @@
-//! Statements that are carried out again on tensors of the same sizes: what was found out before is not asked again.
+//! Statements that are carried out again on tensors of the same sizes: the answers of the first time are kept.
 //!
 //! A statement with a dense result and without conversions is *ready* after it was carried out once. Then only the sizes of its
 //! tensors are compared, and the kernel is called on the memory of its earlier result; or, where it reads the old value, on
@@ -30,7 +30,7 @@ pub(crate) struct Ready {
     shapes: Vec<(TensorId, Vec<u64>)>,
     /// The tensors that the kernel reads, by its handles.
     inputs: Vec<TensorId>,
-    /// Of the tensors that it reads, those whose arrays may come out otherwise.
+    /// The tensors that it reads whose arrays may come out otherwise.
     checked: Vec<TensorId>,
     /// The tensor of the kernel that is the old value of the result.
     kept: Option<TensorId>,

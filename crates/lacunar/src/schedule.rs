@@ -92,7 +92,7 @@ impl Schedule {
         self.command(format!("precompute({expr}, {{{}}}, {{{}}})", list(vars), list(into)))
     }
 
-    /// As [`Schedule::precompute`], into a workspace of a kind.
+    /// Like [`Schedule::precompute`], into a workspace of a kind.
     pub fn precompute_into<S: AsRef<str>, T: AsRef<str>>(
         self,
         expr: &str,
@@ -103,12 +103,12 @@ impl Schedule {
         self.command(format!("precompute({expr}, {{{}}}, {{{}}}, {})", list(vars), list(into), kind.name()))
     }
 
-    /// How a sparse result comes into being.
+    /// Chooses the way in which a sparse result is assembled.
     pub fn assemble(self, result: &str, how: Assembly) -> Schedule {
         self.command(format!("assemble({result}, {})", how.name()))
     }
 
-    /// How the operands of a loop are merged.
+    /// Chooses the way in which the operands of a loop are merged.
     pub fn mergeby(self, var: &str, strategy: Merge) -> Schedule {
         self.command(format!("mergeby({var}, {})", strategy.name()))
     }

@@ -65,7 +65,7 @@ pub struct Shipment {
     pub symbols: Vec<String>,
     /// The signature of each.
     pub signatures: Vec<Signature>,
-    /// The names of their versions in machine code by LLVM, each with whether this machine runs it.
+    /// The names of their versions in machine code by LLVM, each with a flag that is true if this machine runs it.
     pub versions: Vec<(String, bool)>,
     /// The name of the header's file without `.h`: that which a source includes.
     pub header_name: String,

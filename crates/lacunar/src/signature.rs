@@ -34,7 +34,7 @@ pub struct Signature {
     pub expression: String,
     /// The part of the result that it computes: `pattern` or `values` if there are two phases, or `all`.
     pub computes: &'static str,
-    /// How the loops were transformed.
+    /// The schedule of the loops.
     pub schedule: String,
     /// The tensors of the statement, the result first.
     pub tensors: Vec<ShippedTensor>,
@@ -60,7 +60,7 @@ pub struct ShippedStatus {
 pub struct ShippedTensor {
     /// The name.
     pub name: String,
-    /// How it is stored.
+    /// The format.
     pub format: String,
     /// The type of its elements.
     pub dtype: String,

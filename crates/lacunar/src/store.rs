@@ -1,9 +1,9 @@
 //! The findings of tuning, on disk: the schedule that won for a program on data of a class.
 //!
 //! A file `tuned/HASH.json` in the cache folder holds one [`Entry`]; `HASH` is that of its [`Key`], which stands in the file
-//! again and is compared. The key is the program with its formats and types, how it is compiled and for which processor, and
-//! the *class* of its data: sizes and numbers of values by their order of magnitude, the share of the heaviest row by powers
-//! of 4.
+//! again and is compared. The key is the program with its formats and types, the options and the processor that it is
+//! compiled for, and the *class* of its data: sizes and numbers of values by their order of magnitude, the share of the
+//! heaviest row by powers of 4.
 //!
 //! ```text
 //! 12,345 x 20,000, 80,000 values, 300 in the heaviest row  ->  10,000 x 10,000, 10,000, less than 1 in 64
@@ -46,7 +46,7 @@ pub(crate) struct Entry {
 /// A schedule, as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Winner {
-    /// The planner chooses what the commands leave open; else nobody does.
+    /// True if the planner chooses everything that the commands leave open; else nobody does.
     pub planned: bool,
     pub schedule: String,
 }
@@ -76,7 +76,7 @@ struct Class {
     fill: String,
     sizes: Vec<Option<u64>>,
     values: Option<u64>,
-    /// How many times the heaviest row fits into all values, as a power of 4, at most the third.
+    /// The ratio of all values to those of the heaviest row, as a power of 4, at most the third.
     balance: Option<u32>,
 }
 

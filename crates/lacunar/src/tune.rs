@@ -32,7 +32,7 @@ use crate::options::Options;
 use crate::schedule::Schedule;
 use crate::store::{self, Entry, Winner};
 
-/// How many times slower than the best a candidate is that is not run again.
+/// A candidate that is this many times slower than the best is not run again.
 const FAR_SLOWER: f64 = 3.0;
 /// The planner's choice stays unless another candidate takes at most this part of its time.
 const CLEARLY: f64 = 0.98;
@@ -44,15 +44,15 @@ const OFTEN: usize = 32;
 /// The part of the progress that compiling the candidates is.
 const COMPILING: f64 = 0.25;
 
-/// How much is measured.
+/// Limits of the measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// About how long may be measured in all, with each statement its part. Three rounds for each statement are made however long they
     /// take.
     pub time: Duration,
-    /// How many rounds are made at most after the first; three at least.
+    /// The most rounds after the first; three at least.
     pub rounds: u32,
-    /// Every candidate is measured in every round, however slow it is and however long it takes.
+    /// True if every candidate is measured in every round, however slow it is and however long it takes.
     pub exhaustive: bool,
 }
 
@@ -63,7 +63,7 @@ impl Default for Effort {
     }
 }
 
-/// How far tuning has come.
+/// The progress of tuning.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// The step being done: `compiling` or `measuring`.
@@ -77,15 +77,15 @@ pub struct Progress<'a> {
 /// A candidate that was measured.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// In a few words, what it does otherwise than the planner's choice.
+    /// The difference from the planner's choice, in a few words.
     pub idea: String,
-    /// Who chose what the commands leave open.
+    /// It decided everything that the commands leave open.
     pub search: Search,
     /// Its commands; where there is none, the loops as they are.
     pub schedule: Schedule,
     /// The median time of a run of the program, conversions included.
     pub seconds: f64,
-    /// How many runs that is the median of.
+    /// The number of runs that the median is of.
     pub runs: usize,
 }
 
@@ -115,7 +115,7 @@ impl TunedStatement {
 /// A schedule that the caller wants measured.
 #[derive(Clone, Debug)]
 pub struct Proposal {
-    /// Who chooses what the commands leave open.
+    /// It decides everything that the commands leave open.
     pub search: Search,
     /// The commands, of one or more statements of the program.
     pub schedule: Schedule,
@@ -177,7 +177,7 @@ pub fn tune(
     tune_among(source, options, given, &proposals, effort, progress)
 }
 
-/// As [`tune`], where each proposal, and not the schedule of the options, is one more candidate.
+/// Tunes like [`tune`], with each proposal, and not the schedule of the options, as one more candidate.
 ///
 /// ```
 /// use lacunar::{Effort, Format, Options, Proposal, Search, Tensor, tune_among};
@@ -268,7 +268,7 @@ struct Runner {
     wanted: Option<usize>,
     kernel: Kernel,
     seconds: Vec<f64>,
-    /// It is run in further rounds.
+    /// True if it is run in further rounds.
     stays: bool,
 }
 

@@ -20,8 +20,8 @@ pub(crate) fn of_statement(program: &Program, number: usize, explicit: &Assignme
     outside.into_iter().chain(lost(program, number)).chain(counted).collect()
 }
 
-/// A statement that assigns a part of a tensor whose elements have just been assigned, and not been read since: all others become
-/// what they are where nothing is stored.
+/// A statement that assigns a part of a tensor whose elements have just been assigned, and not been read since: all others get
+/// the value of elements that are not stored.
 fn lost(program: &Program, number: usize) -> Option<String> {
     let statement = &program.statements[number];
     let is_index = |access: &&Access| {
@@ -33,7 +33,7 @@ fn lost(program: &Program, number: usize) -> Option<String> {
         return None;
     }
     statement.rhs.accesses().into_iter().find(is_index)?;
-    // What has a value that nothing has read, before each action in the order of the text.
+    // The tensors with a value that nothing has read, before each action in the order of the text.
     let mut unread: Vec<TensorId> = Vec::new();
     let mut is_lost = false;
     Action::visit(&program.body, &mut |action| match action {

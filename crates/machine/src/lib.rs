@@ -1,4 +1,4 @@
-//! What a processor costs: the machine model of Lacunar, and the probes that measure it.
+//! The costs of a processor: the machine model of Lacunar, and the probes that measure it.
 //!
 //! The same instruction costs one processor a cycle and another ten: AMD's Zen 4 gathers at three cycles an element where Intel's Ice
 //! Lake takes less than one, unless its microcode guards against speculation. So Lacunar chooses

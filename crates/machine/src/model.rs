@@ -1,4 +1,4 @@
-//! The model: costs of instructions in cycles, of memory, and of threads; and what kernels do about them.
+//! The model: costs of instructions in cycles, of memory, and of threads; and the limits that kernels derive from them.
 //!
 //! Costs of instructions are reciprocal throughputs, measured where the operands are in the nearest cache: the cycles that one more of
 //! them takes among many that do not wait for each other. A question to the model is a method, which says how the answer follows from
@@ -6,13 +6,13 @@
 //!
 //! Costs of named processors are those of A. Fog, *Instruction tables*, and of A. Abel and J. Reineke, *uops.info* (ASPLOS 2019);
 //! those of `zen5` are what the probes measured on one.
-//! The generic machines are what kernels that are shipped are made for: a choice that loses little anywhere. Their vectors are filled
-//! by loads and inserts, because a gather costs up to three times as much on the processors that are bad at it, and saves a third on
-//! those that are good.
+//! Shipped kernels are made for the generic machines: a choice that loses little anywhere. Their vectors are filled by loads and
+//! inserts, because a gather costs up to three times as much on the processors that are bad at it, and saves a third on those that
+//! are good.
 
 use serde::{Deserialize, Serialize};
 
-/// A processor with its caches, and what threads cost.
+/// A processor with its caches, and the costs of threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
@@ -26,7 +26,7 @@ pub struct Machine {
     pub missed_branch: f64,
     /// The nanoseconds in which a loop is handed to threads that are awake, and they report back.
     pub fork: f64,
-    /// What vector instructions cost.
+    /// The costs of vector instructions.
     pub vectors: Vectors,
     /// The caches.
     pub caches: Caches,
@@ -35,7 +35,7 @@ pub struct Machine {
 /// The instructions that code may consist of: the levels of the x86-64 psABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum InstructionSet {
-    /// SSE2, or what every processor of another architecture has.
+    /// SSE2, or the instructions of every processor of another architecture.
     #[serde(rename = "baseline")]
     Baseline,
     /// SSE4.2.
@@ -82,7 +82,7 @@ impl InstructionSet {
     }
 }
 
-/// Cycles of vector instructions. Those that a processor does not have cost 0.
+/// Cycles of vector instructions. Instructions that a processor does not have cost 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Vectors {
@@ -118,7 +118,7 @@ pub struct Caches {
     pub from_beyond: f64,
 }
 
-/// How a vector is filled with elements that lie apart.
+/// The way to fill a vector with elements that lie apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Filling {
     /// By an instruction that gathers.
@@ -131,7 +131,7 @@ pub enum Filling {
 /// The answers that code depends on: two machines with the same get the same code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
-    /// How a vector is filled with elements that lie apart.
+    /// The way to fill a vector with elements that lie apart.
     pub filling: Filling,
     /// The bytes of the widest vectors that are worth using.
     pub vector_bytes: u32,
@@ -144,7 +144,8 @@ impl Default for Tuning {
     }
 }
 
-/// Limits that kernels compare sizes with while they run: what caches keep, and from where on bits are read faster than lists are sorted.
+/// Limits that kernels compare sizes with while they run: the capacities of caches, and the number from which on bits are read faster than
+/// lists are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reach {
     /// The bytes from which on a result is stored past the caches, and an operand whose rows are met in no order prefetched.
@@ -223,7 +224,7 @@ impl Machine {
         })
     }
 
-    /// The machine that has what every processor of its architecture has.
+    /// The machine with the instructions of every processor of its architecture.
     ///
     /// ```
     /// use lacunar_machine::Machine;
@@ -255,7 +256,7 @@ impl Machine {
         }
     }
 
-    /// How a vector is filled with elements that lie apart: by loads and inserts unless the instruction is clearly cheaper.
+    /// The way to fill a vector with elements that lie apart: by loads and inserts unless the instruction is clearly cheaper.
     ///
     /// Costs are those of elements in the nearest cache. Further away a gather loses more than single loads do, because it ends with
     /// the last of its elements. (On Zen 5, where an element costs 0.94 cycles gathered and 0.76 inserted, products of matrices in `csr`
@@ -302,7 +303,7 @@ impl Machine {
         )
     }
 
-    /// How many scalar iterations are worth handing to a thread: those that take some times as long as handing them over.
+    /// The number of scalar iterations that are worth handing to a thread: those that take some times as long as handing them over.
     ///
     /// ```
     /// assert_eq!(lacunar_machine::Machine::named("generic").unwrap().grain(), 20_000);
@@ -327,7 +328,7 @@ impl Machine {
         (steps / 2.0).exp2()
     }
 
-    /// What caches keep.
+    /// The reach of the caches.
     ///
     /// A result of several times the second level is stored past the caches: its lines would be loaded, put others out, and be
     /// written back. (On results of 16 MB and more, an Intel processor whose second level has 2 MB takes 0.7 to 0.97 of the time;
@@ -346,8 +347,8 @@ impl Machine {
         Reach { kept: level_2.saturating_mul(8).min(shared), lines_ahead: 1 << lines.ilog2(), listed: LISTED }
     }
 
-    /// The number of cache lines of 64 bytes that are near: what the second level holds, in powers of two, and half of it at that,
-    /// for other data use it as well.
+    /// The number of cache lines of 64 bytes that are near: the capacity of the second level, in powers of two, and half of it at
+    /// that, for other data use it as well.
     pub fn near_lines(&self) -> f64 {
         let lines = (self.caches.level_2 / 64 / 2).max(1);
         (1u64 << lines.ilog2()) as f64

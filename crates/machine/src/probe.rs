@@ -10,14 +10,14 @@
 //! for 4 indices { sum += [x[a], x[b], x[c], x[d]] }        insert
 //! ```
 //!
-//! Processors of other architectures than x86-64 are taken for the generic machine, but for what threads cost.
+//! Processors of other architectures than x86-64 are taken for the generic machine, but for the costs of threads.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use crate::model::{InstructionSet, Machine};
 
-/// How often a loop is run; the least time counts.
+/// The number of times that a loop is run; the least time counts.
 const ROUNDS: u32 = 7;
 
 /// The processor at hand, called `name`. `fork` hands an empty loop to all threads and waits for them.
@@ -62,7 +62,7 @@ fn least<T>(mut run: impl FnMut() -> T) -> f64 {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    //! The loops of x86-64, and what the processor says of its caches.
+    //! The loops of x86-64, and the processor's description of its caches.
     #![allow(unsafe_code)]
 
     use std::arch::asm;
@@ -290,7 +290,7 @@ mod x86 {
         }
     }
 
-    /// The caches of the processor, and how fast they are read.
+    /// The caches of the processor, and their reading speeds.
     fn caches(unknown: &Caches) -> Caches {
         let (level_1, level_2, level_3) = sizes().unwrap_or((unknown.level_1, unknown.level_2, unknown.level_3));
         let bandwidth = |bytes: u64| {
@@ -309,7 +309,7 @@ mod x86 {
             };
             round(data.len() as f64 / least(read))
         };
-        // Beyond the second level is what the loops of large tensors read: the cache that cores share, or memory.
+        // Beyond the second level, the loops of large tensors read the cache that cores share, or memory.
         let from_level_2 = bandwidth((level_2 / 2).clamp(64 << 10, 1 << 20));
         let from_beyond = bandwidth((2 * level_2).clamp(1 << 20, 4 << 20));
         Caches { level_1, level_2, level_3, from_level_2, from_beyond }

@@ -63,7 +63,7 @@ impl Rule {
 /// An index that stays inside of its dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Border {
-    /// What is done outside.
+    /// The rule for places outside.
     pub rule: Rule,
     /// The sum, less the last coordinate, whose factor is -1: where it is 0, the index is inside.
     pub equation: Equation,

@@ -32,11 +32,11 @@ pub struct Kernel {
     pub vars: Arena<IndexVar>,
     /// The statement to run.
     pub stmt: Stmt,
-    /// Results hold values on entry, which the statement adds to (`+=`).
+    /// True if results hold values on entry, which the statement adds to (`+=`).
     pub updates: bool,
-    /// How the variables of its loops derive from those of its accesses.
+    /// The derivations of its loops' variables from those of its accesses.
     pub provenance: Provenance,
-    /// How the variables of stored dimensions are tied to those of the statement.
+    /// The ties between the variables of stored dimensions and those of the statement.
     pub stored: StoredSpace,
     /// The number of passes in which a sparse result comes into being.
     pub assembly: Assembly,

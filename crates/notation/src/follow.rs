@@ -6,19 +6,19 @@
 //!
 //! A result in a packed format stores these elements alone, and no others are computed.
 //!
-//! This is data of a kernel beside its statement, which says what all elements are: a kernel that computes all of them is right too.
+//! This is data of a kernel beside its statement, which defines all elements: a kernel that computes all of them is right too.
 //! Paper: Ghorbani et al. 2023, §5 (unique sets and redundancy maps).
 
 use lacunar_sets::Coefficient;
 
-/// The elements of a result that are computed, and how the others follow from them.
+/// The elements of a result that are computed, and the maps by which the others follow from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Followers {
     /// The conditions of all elements that are computed. More may be: their values are right, whoever computes them.
     pub computed: Vec<Condition>,
     /// The others.
     pub parts: Vec<Follower>,
-    /// The others have no place, as the result's format is packed: nothing may be written there.
+    /// True if the others have no place, as the result's format is packed: nothing may be written there.
     pub is_packed: bool,
 }
 
@@ -42,6 +42,6 @@ pub struct Condition {
     pub sizes: Vec<i64>,
     /// The number.
     pub constant: i64,
-    /// The sum is 0.
+    /// True if the sum is 0.
     pub is_equation: bool,
 }

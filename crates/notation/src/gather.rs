@@ -9,7 +9,7 @@
 //!
 //! The levels of `G` are those of `p`, which is dense, and under them a singleton level whose coordinates are the values of `p`, which is
 //! read where it lies. So a gather is a sparse matrix with one entry in each row that somebody has stored already. A list has its
-//! coordinates in the kernel. The values are compared with the size of the last dimension before a kernel is run. Those of a
+//! coordinates in the kernel. The values are compared with the size of the last dimension before a kernel is run. The coordinates of a
 //! [border](crate::border) are computed where they are asked for.
 
 use lacunar_formats::{Format, Level};

@@ -52,7 +52,7 @@ pub struct Program {
 pub struct Tensor {
     /// Its name, unique in the program.
     pub name: String,
-    /// How it is stored. Its number of levels is the tensor's order.
+    /// Its format. Its number of levels is the tensor's order.
     pub format: Format,
     /// The type of its elements.
     pub dtype: DType,
@@ -60,7 +60,7 @@ pub struct Tensor {
     pub fill: Option<Scalar>,
     /// The size of each dimension, if known at compile time. Kernels take sizes as parameters; these serve checks and the planner.
     pub dims: Vec<Option<u64>>,
-    /// How it comes into being.
+    /// Its origin.
     pub role: Role,
     /// Number of stored values, if known (for the planner).
     pub nnz: Option<u64>,
@@ -70,15 +70,15 @@ pub struct Tensor {
     pub view: Option<View>,
     /// The relation between its coordinates, if it is an indicator.
     pub indicator: Option<Box<Indicator>>,
-    /// What is known of its elements before any is given; its parameters are the sizes of the dimensions.
+    /// The structure of its elements, known before any is given; its parameters are the sizes of the dimensions.
     pub structure: Option<Box<Structure>>,
-    /// The unique elements of its structure alone are stored: all others follow from these.
+    /// True if the unique elements of its structure alone are stored: all others follow from these.
     pub is_unique: bool,
     /// The place at which it first appears.
     pub span: Span,
 }
 
-/// How a tensor comes into being.
+/// The origin of a tensor's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Given by the user, never written.
@@ -93,7 +93,7 @@ pub enum Role {
     Indicator,
 }
 
-/// How a workspace stores the values that are scattered into it (Kjolstad et al. 2019, §5).
+/// The storage of the values that are scattered into a workspace (Kjolstad et al. 2019, §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkspaceKind {
     /// Order 0: a variable.
@@ -175,7 +175,7 @@ pub struct Assignment {
     pub span: Span,
 }
 
-/// How an assignment treats the earlier value.
+/// The treatment of the earlier value by an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AssignOp {
     /// `=`: replaces.
@@ -216,13 +216,13 @@ pub enum ExprKind {
     Unary(UnaryFn, Box<Expr>),
     /// A function of two operands of one type.
     Binary(BinaryFn, Box<Expr>, Box<Expr>),
-    /// `select(c, a, b)`: where the condition, a `bool`, holds, the first of two values of one type, else the second.
+    /// `select(c, a, b)`: the first of two values of one type if the condition, a `bool`, holds, else the second.
     Select(Box<[Expr; 3]>),
     /// An operator that the program declares, for operands of one type, which these have.
     Apply(Operator, Vec<Expr>),
     /// Conversion to the expression's type.
     Cast(Box<Expr>),
-    /// A reduction over variables, e.g. `sum(k, ...)` or `min(k, ...)`. Not in concrete notation.
+    /// A reduction over variables, e.g. `sum(k, ...)` or `min(k, ...)`. Concrete notation has none.
     Reduce(Monoid, Vec<VarId>, Box<Expr>),
 }
 

@@ -14,12 +14,12 @@
 //! L(i,j) = A(i,j) * (j <= i)   L(i,j) = [i - j >= 0] * A(i,j)
 //! ```
 //!
-//! Nothing is stored for an equation or an inequality: its levels are computed ([`Indicator::format`] says of which kinds they are). A gather's only
-//! array is that of the values which it gathers. All the rest of a statement's compilation takes an indicator for a sparse operand, so
-//! that windows, strides, shifts, gathers and scatters work over every format, in results as well as in operands. An index outside of
-//! its dimension meets no coordinate there, and the element is absent.
+//! Nothing is stored for an equation or an inequality: its levels are computed ([`Indicator::format`] says of which kinds they are). A
+//! gather's only array is that of the values which it gathers. All the rest of a statement's compilation takes an indicator for a sparse
+//! operand, so that windows, strides, shifts, gathers and scatters work over every format, in results as well as in operands. An index
+//! outside of its dimension meets no coordinate there, and the element is absent.
 //!
-//! The bracket is Iverson's; a contraction with such a tensor is what Ghorbani et al. 2023, §4, write as a comparison in a rule.
+//! The bracket is Iverson's; Ghorbani et al. 2023, §4, write a contraction with such a tensor as a comparison in a rule.
 
 use lacunar_base::Span;
 use lacunar_formats::{DType, Format, Level, LevelKind};
@@ -109,9 +109,9 @@ impl Equation {
         Some((u64::try_from(low).ok()?, u64::try_from(high.max(low)).ok()?))
     }
 
-    /// A dimension whose size is not known yet, and the size that follows from the others'. The last dimension is that which the
-    /// equation is solved for: it has room for what the others come to. A dimension of the others alone tells has as many coordinates as
-    /// fit in the last, counted from 0, whatever is added to them.
+    /// A dimension whose size is not known yet, and the size that follows from the others'. The equation is solved for the last
+    /// dimension, which has room for all values of the others. A dimension of the others alone tells has as many coordinates as fit in
+    /// the last, counted from 0, whatever is added to them.
     ///
     /// ```
     /// use lacunar_notation::Equation;
@@ -247,9 +247,9 @@ impl Indicator {
         self.sum().is_none_or(|equation| equation.fits(sizes))
     }
 
-    /// The format of which an indicator's levels are, in this order of its dimensions: of an equation, an interval of coordinates under
-    /// each parent, and of the last dimension at most the one coordinate that solves it; of a gather, every coordinate of
-    /// what is gathered, and under each the one that its value is. A gather of a tensor or of a border has that order only
+    /// The format of an indicator's levels, in this order of its dimensions. An equation has an interval of coordinates under each
+    /// parent, and in the last dimension at most the one coordinate that solves it; a gather has every coordinate of the gathered
+    /// tensor, and under each the one that its value is. A gather of a tensor or of a border has that order only
     /// ([`Gather::is_ordered`]).
     pub fn format(&self, modes: Vec<usize>) -> Format {
         match self {

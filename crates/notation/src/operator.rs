@@ -6,13 +6,14 @@
 //! ```
 //!
 //! The *regions* of an operator are the combinations of operands that are present: `both`, `left` alone, `right` alone, `neither`.
-//! An operand is *present* where its value is another than where no tensor in it has entries (its *rest*); what does not have such a
-//! value is always present. A region without a body is left out: there, the value is that of `neither`, which is 0 unless it has
-//! a body.
+//! An operand is *present* where its value differs from its *rest*, the value that it has where no tensor in it has entries; an
+//! operand without such a value is always present. A region without a body is left out: there, the value is that of `neither`, which
+//! is 0 unless it has a body.
 //!
-//! Bodies are inlined where code is made, so that they cost what the same expression costs; a kernel looks where the properties and the
-//! regions say that there may be something. An [`Operator`] is a reference to what is kept until the program ends, so that it can be
-//! copied: the same declaration is the same operator, and so is the same declaration for the same type of operands.
+//! Bodies are inlined where code is made, so that they cost the same as the expression written out; a kernel looks where the properties
+//! and the regions say that there may be something. An [`Operator`] is a reference to a declaration that is kept until the program
+//! ends, so that it can be copied: the same declaration is the same operator, and so is the same declaration for the same type of
+//! operands.
 //!
 //! Paper: Henry et al., *Compilation of Sparse Array Programming Models* (OOPSLA 2021), §3 (properties) and §4 (regions, and those
 //! that are left out).
@@ -47,7 +48,7 @@ struct Known {
     typed: Option<Typed>,
 }
 
-/// The text of an operator, and what it says.
+/// The text of an operator, and its meaning.
 #[derive(Clone, Debug)]
 pub struct Declaration {
     /// Its name.
@@ -75,11 +76,11 @@ pub struct Properties {
     pub identity: Option<Literal>,
     /// The value that makes the result this value, whatever the other operands.
     pub annihilator: Option<Literal>,
-    /// Operands may be exchanged.
+    /// True if operands may be exchanged.
     pub commutative: bool,
-    /// Three values may be combined in either order.
+    /// True if three values may be combined in either order.
     pub associative: bool,
-    /// A value with itself is itself.
+    /// True if a value with itself is itself.
     pub idempotent: bool,
 }
 
@@ -111,7 +112,7 @@ pub enum Bodies {
     External(External),
 }
 
-/// All operators, by what tells one from another.
+/// All operators, by the text that tells one from another.
 static KNOWN: LazyLock<RwLock<HashMap<String, Operator>>> = LazyLock::new(RwLock::default);
 
 impl Declaration {
@@ -244,7 +245,8 @@ impl Operator {
 
 /// The operator of a key, which is made if it is not there.
 fn interned(key: String, make: impl FnOnce() -> Known) -> Operator {
-    // Held from the first look on, so that of two threads with one declaration the second finds what the first has made.
+    // The lock is held from the first look on, so that the second of two threads with one declaration finds the operator that the first has
+    // made.
     let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
     *known.entry(key).or_insert_with(|| Operator(Box::leak(Box::new(make()))))
 }

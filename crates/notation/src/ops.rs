@@ -1,7 +1,7 @@
 //! The functions of index notation: their names, and the types they give.
 //!
 //! The effect of an operator on *absent* entries (which have the fill value of their tensor, 0 unless said otherwise) decides how a
-//! kernel may iterate: if an absent operand makes the result absent, stored coordinates are intersected; if it does not, united
+//! kernel may iterate. If an absent operand makes the result absent, stored coordinates are intersected; if not, they are united
 //! (Henry et al., *Compilation of Sparse Array Programming Models*, OOPSLA 2021). [`BinaryFn::annihilated_by`] and [`Function`]'s
 //! value at the fill values tell this effect.
 //!
@@ -19,9 +19,9 @@ use crate::operator::Operator;
 /// A function that an expression can call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
-    /// Of one argument.
+    /// A function of one argument.
     Unary(UnaryFn),
-    /// Of two arguments; `min` and `max` also of more, from the left.
+    /// A function of two arguments; `min` and `max` also of more, from the left.
     Binary(BinaryFn),
     /// `select(c, a, b)`: the second argument where the first holds, else the third.
     Select,
@@ -123,12 +123,12 @@ pub enum BinaryFn {
     Xor,
     /// The left operand, or the right one where the left is 0: one of the two, if not both are 0.
     Any,
-    /// `at(e, k)`: the index `k`, beside which the value `e` that it is the index of is kept: what `argmin` combines. Made by the front
-    /// end, never by a user.
+    /// `at(e, k)`: the index `k`, with the value `e` beside it that it is the index of: the operand of `argmin`. Made by the front end,
+    /// never by a user.
     At,
-    /// Of two indices the one whose value is less; the smaller index if the values are equal. The operation of a reduction.
+    /// The index of two whose value is less; the smaller index if the values are equal. The operation of a reduction.
     ArgMin,
-    /// Of two indices the one whose value is greater; the smaller index if the values are equal. The operation of a reduction.
+    /// The index of two whose value is greater; the smaller index if the values are equal. The operation of a reduction.
     ArgMax,
     /// Equal, as `bool`.
     Eq,

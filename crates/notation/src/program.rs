@@ -1,4 +1,4 @@
-//! Programs of actions: what is done with the tensors of a program, and in which order.
+//! Programs of actions: the operations on the tensors of a program, in their order.
 //!
 //! A statement is compiled once and may be carried out many times. Loops and conditions ask [`Condition`]s, which are computed
 //! of tensors of order 0; the rest moves whole tensors:
@@ -40,7 +40,7 @@ pub enum Action {
     Random {
         /// The tensor.
         tensor: TensorId,
-        /// How.
+        /// The kind of numbers.
         kind: Generator,
         /// The number that the elements follow from.
         seed: Condition,
@@ -53,10 +53,10 @@ pub enum Action {
         file: String,
         /// The numbers of the first entry and of that behind the last; all entries, if there are none.
         range: Option<(Condition, Condition)>,
-        /// The entries go.
+        /// True if the entries go.
         removes: bool,
     },
-    /// The first tensor becomes what the second one is, which later changes of that one leave as it is.
+    /// The first tensor becomes a copy of the second one, which later changes of that one leave as it is.
     Snapshot(TensorId, TensorId),
     /// Sets a clock to zero.
     Clock(String),
@@ -91,7 +91,7 @@ pub enum Action {
     },
 }
 
-/// A number that is computed between statements: of tensors of order 0, and of how many entries tensors have.
+/// A number that is computed between statements: of tensors of order 0, and of the numbers of tensors' entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// The expression. An access is of a tensor of order 0 of the program; or, with a handle from `first_count` on, of the number of
@@ -297,7 +297,7 @@ impl Program {
                 Action::For { counter, from, to, .. } => {
                     let counter = &self.tensors[*counter];
                     demand(counter.order() == 0 && counter.dtype == DType::I64, "a counter is no `i64`");
-                    // Of `u64` where the text says so: whether the number is one that the counter reaches shows in the run.
+                    // They are of `u64` where the text says so: the run shows if the number is one that the counter reaches.
                     let is_whole = |end: &&Condition| matches!(end.expr.dtype, DType::I64 | DType::U64);
                     demand([from, to].iter().all(is_whole), "a range is of neither `i64` nor `u64`");
                 }

@@ -1,4 +1,4 @@
-//! The provenance graph: how the variables of the loops derive from those of the statement.
+//! The provenance graph: the derivations of the loops' variables from those of the statement.
 //!
 //! Accesses keep the variables of the statement (*original* ones, `A(i,j)`); loops are over *derived* ones. Each
 //! relation makes one or two new variables of one or two old ones:
@@ -17,7 +17,7 @@
 use crate::index::{Access, TensorId, VarId};
 use crate::schedule::{BoundKind, Merge, Parts, Race, Unit};
 
-/// How the variables of a kernel derive from each other, and the tags of its loops.
+/// The derivations of a kernel's variables from each other, and the tags of its loops.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
     /// The relations, in the order in which they were made.
@@ -42,7 +42,7 @@ pub enum Relation {
         /// Iterations of a strip.
         size: u64,
     },
-    /// As [`Relation::Split`] with the size that gives so many strips.
+    /// Splits like [`Relation::Split`], by the size that gives so many strips.
     Divide {
         /// The variable that was divided.
         parent: VarId,
@@ -105,7 +105,7 @@ pub enum Tag {
     Parallel(Unit, Race),
     /// It is unrolled.
     Unroll(u32),
-    /// How its operands are merged.
+    /// The way to merge its operands.
     Merge(Merge),
 }
 
@@ -212,8 +212,8 @@ impl Provenance {
             })
     }
 
-    /// True if the values of a variable are no coordinates of the statement's variables but what some relation made of them: places in
-    /// strips, numbers of these, or positions.
+    /// True if the values of a variable are no coordinates of the statement's variables, but made by a relation: places in strips,
+    /// numbers of these, or positions.
     pub fn is_made(&self, var: VarId) -> bool {
         self.origin(var).is_some_and(|relation| !matches!(relation, Relation::Rename { .. }))
     }
@@ -238,7 +238,7 @@ impl Provenance {
         self.tags.iter().filter(move |(tagged, _)| *tagged == var).map(|(_, tag)| *tag)
     }
 
-    /// How the loop over a variable is shared out.
+    /// The way to share out the loop over a variable.
     pub fn parallel(&self, var: VarId) -> Option<(Unit, Race)> {
         self.tags(var).find_map(|tag| match tag {
             Tag::Parallel(unit, race) => Some((unit, race)),
@@ -259,7 +259,7 @@ impl Provenance {
         })
     }
 
-    /// How the operands of the loop over a variable are merged.
+    /// The way to merge the operands of the loop over a variable.
     pub fn merge(&self, var: VarId) -> Merge {
         let found = self.tags(var).find_map(|tag| match tag {
             Tag::Merge(merge) => Some(merge),

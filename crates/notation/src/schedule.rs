@@ -142,17 +142,17 @@ pub enum CommandKind {
         vars: Vec<Name>,
         /// Their names in the loops that fill the workspace; the same names, or new ones.
         into: Vec<Name>,
-        /// How the workspace is stored. If nothing is said, the statements that fill and read it decide.
+        /// The storage of the workspace. If nothing is said, the statements that fill and read it decide.
         kind: Option<WorkspaceKind>,
     },
-    /// `assemble(C, insert)`: how a sparse result comes into being.
+    /// `assemble(C, insert)`: the way to assemble a sparse result.
     Assemble {
         /// The result.
         tensor: TensorId,
         /// The way of assembling.
         how: Assembly,
     },
-    /// `mergeby(var, strategy)`: how the operands of a loop are merged.
+    /// `mergeby(var, strategy)`: the way to merge the operands of a loop.
     Mergeby {
         /// The loop.
         var: Name,
@@ -216,7 +216,7 @@ pub enum BoundKind {
     MinConstraint,
 }
 
-/// How a sparse result is assembled.
+/// The way to assemble a sparse result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Assembly {
     /// At once: coordinates and values are appended in order.
@@ -226,7 +226,7 @@ pub enum Assembly {
     Insert,
 }
 
-/// How the operands of a loop are merged.
+/// The way to merge the operands of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Merge {
     /// All are advanced step by step (two-finger merge).
@@ -325,7 +325,7 @@ impl fmt::Display for Parts {
 pub struct Effect<'a> {
     /// It names these.
     pub uses: Vec<&'a Name>,
-    /// They have no loops any more.
+    /// True if they have no loops any more.
     pub replaces: bool,
     /// It makes these.
     pub makes: Vec<&'a Name>,

@@ -1,4 +1,4 @@
-//! Stored dimensions: how a kernel walks through tensors whose formats map dimensions to levels.
+//! Stored dimensions: the way of a kernel through tensors whose formats map dimensions to levels.
 //!
 //! A statement over tensors with maps becomes one over the variables of the stored dimensions. A tensor with a map is then an
 //! ordinary one of its stored dimensions, and the others are seen through *views*:
@@ -64,7 +64,7 @@ pub struct Recovered {
 pub struct View {
     /// The format of the program's tensor: one with a map, whose stored dimensions are those here; or a dense one.
     pub format: Format,
-    /// Of a dense one: the step of each level.
+    /// The step of each level, for a dense one.
     pub steps: Vec<ViewStep>,
 }
 

@@ -5,10 +5,10 @@
 //! may be taken in any order.
 //!
 //! *Storage*: stored coordinates are in range, ascend in the order of the format's levels and occur once. Every coordinate whose
-//! value is not the fill value is stored, and none is stored that is not structurally present, except if the format stores whole
-//! blocks (a dense level below one that is not; a block may turn out empty) or fills up rows (padded levels, and a singleton below
-//! a level with unique coordinates). Under a schedule, fill values other than 0 may be stored as well: workspaces are 0 where they
-//! hold nothing, which is then a value like others.
+//! value is not the fill value is stored, and none is stored that is not structurally present. There are two exceptions: the
+//! format stores whole blocks (a dense level below one that is not; a block may turn out empty), or it fills up rows (padded
+//! levels, and a singleton below a level with unique coordinates). Under a schedule, fill values other than 0 may be stored as
+//! well: workspaces are 0 where they hold nothing, which is then a value like others.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::entries::{Entries, coordinate, scalars};
 use crate::oracle::Outcome;
 use crate::scalar::Scalar;
 
-/// How far a value of a type may be from the true one, relative to the numbers it was computed from.
+/// The largest distance that a value of a type may have from the true one, relative to the numbers it was computed from.
 pub fn tolerance(dtype: DType) -> f64 {
     match dtype.part() {
         DType::BF16 => 2e-2,

@@ -2,9 +2,9 @@
 //!
 //! - An operator with one body takes an absent operand as its fill value. One that is the annihilator makes the result absent; one that is
 //!   the identity leaves the other operand, whatever the body gives.
-//! - An operator with regions asks of each operand whether its value is another than where nothing is stored: it is *present*, as what does
-//!   not have such a value always is. The body is that of the region; where there is none, the value is that of the region in
-//!   which nothing is present, or 0. The result is absent unless all operands of some region with a body are stored.
+//! - An operator with regions asks of each operand if it is *present*: if its value differs from the value where nothing is stored. An
+//!   operand without such a value is always present. The body is that of the region; where there is none, the value is that of the region
+//!   in which nothing is present, or 0. The result is absent unless all operands of some region with a body are stored.
 //!
 //! The properties are taken as they are declared.
 

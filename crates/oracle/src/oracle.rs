@@ -19,13 +19,14 @@
 //! not 0. If the result's format stores more entries than are present ([`Entries::stored_in`]), later statements read them as
 //! present fill values.
 //!
-//! Actions are carried out in their order ([`crate::read::Action`]); what is printed or written to files is not looked at.
+//! Actions are carried out in their order ([`crate::read::Action`]); prints and written files are not looked at.
 //!
 //! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. If a sum is a
-//! factor, a dividend or an argument, or has a factor that is the same in all terms, an engine may move the rest into the sum or
-//! out of it; if infinities, NaN or divisors of zero occur there, the value depends on that, and is *moot*. It is also moot if a place was read that may only fill up storage: an
-//! engine that converts the tensor finds nothing there, and behind a map the oracle does not know such places; or a fill value that
-//! an earlier statement computed, which a copy leaves out. All values of a statement that reads moot ones are moot, too.
+//! factor, a dividend or an argument, or has a factor that is the same in all terms, an engine may move the rest into the sum or out of
+//! it. If infinities, NaN or divisors of zero occur there, the value depends on that, and is *moot*. A value is also moot if padding of
+//! the storage was read: an engine that converts the tensor finds nothing there, and behind a map the oracle does not know such places.
+//! The same holds for a fill value that an earlier statement computed, which a copy leaves out. All values of a statement that reads
+//! moot ones are moot, too.
 
 mod actions;
 mod lookup;
@@ -73,7 +74,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Entries that are known, without what they were computed from.
+    /// Entries that are known, without the numbers that they were computed from.
     pub fn known(name: &str, entries: Entries) -> Outcome {
         Outcome { name: name.to_string(), entries, scale: BTreeMap::new(), moot: BTreeSet::new(), is_loose: false }
     }
@@ -86,7 +87,7 @@ pub struct Question<'a> {
     pub source: &'a str,
     /// Types, fill values, sizes; the formats are not looked at.
     pub declarations: &'a Declarations,
-    /// How tensors are stored. A tensor that is not here is dense. The meaning does not depend on it but for the entries that later
+    /// The formats of tensors. A tensor that is not here is dense. The meaning does not depend on it but for the entries that later
     /// statements find stored, and for the fill value of a sparse result.
     pub formats: &'a BTreeMap<String, Format>,
     /// The entries of each input, and of results that have values before the program runs (for `+=`). An input stored dense is
@@ -136,7 +137,7 @@ impl Program {
         &self.reading.tensors[id.index()]
     }
 
-    /// How many coordinates of a variable are looked at.
+    /// The number of coordinates of a variable that are looked at.
     fn count(&self, var: VarId) -> u64 {
         self.places[var.index()].as_ref().map_or(self.sizes[var.index()], |places| places.all.len() as u64)
     }
@@ -153,7 +154,7 @@ struct Places {
     stranger: Option<u64>,
 }
 
-/// Of a variable of at least so many values, only the coordinates that occur in entries are looked at, and one that does not: it
+/// In a variable of at least so many values, only the coordinates that occur in entries are looked at, and one that does not: it
 /// stands for all others, and nothing may be there.
 const MANY: u64 = 1 << 20;
 
@@ -245,7 +246,7 @@ fn infer_fill(program: &Program, statement: &Statement, (is_first, fills): (bool
     }
 }
 
-/// True if a term is pruned, and then perhaps converted: what is the fill value of the result has no entry.
+/// True if a term is pruned, and then perhaps converted: elements with the fill value of the result have no entry.
 fn is_pruned(term: &Term) -> bool {
     match &term.node {
         Node::Unary(UnaryFn::Prune, _) => true,
@@ -370,7 +371,7 @@ fn run(
         }
         let value = cast(value, tensor.dtype);
         let old = outcome.entries.values.get(&coordinate).copied();
-        // An engine visits every coordinate that such an index comes to, and may store what it combines there.
+        // An engine visits every coordinate that such an index comes to, and may store the combined value there.
         if let (Some(operation), true, Value::Absent(_)) = (&statement.combines, is_shifted, value) {
             state.loosened |= !value.rests_at(operation.identity(tensor.dtype));
         }
@@ -466,7 +467,7 @@ fn depends(term: &Term, var: VarId) -> bool {
     }
 }
 
-/// How far a part of the term may be from the true value. Inputs are exact.
+/// The largest distance that a part of the term may have from the true value. Inputs are exact.
 fn inexactness(program: &Program, inexact: &[f64], term: &Term) -> f64 {
     let own = match term.node {
         Node::Element(tensor, _) if !program.tensor(tensor).result => 0.0,

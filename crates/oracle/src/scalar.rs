@@ -20,13 +20,13 @@ use num_complex::Complex;
 /// A value. The context tells its type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
-    /// Of type `bool`.
+    /// A value of type `bool`.
     Bool(bool),
-    /// Of an integer type, within its range.
+    /// A value of an integer type, within its range.
     Int(i128),
-    /// Of a real type, a number that the type has.
+    /// A value of a real type: a number that the type has.
     Real(f64),
-    /// Of a complex type.
+    /// A value of a complex type.
     Complex(Complex<f64>),
 }
 

@@ -83,11 +83,11 @@ pub struct Index {
     pub constant: i64,
     /// True if it was written as more than a variable or an element.
     pub is_sum: bool,
-    /// What is done where the sum lies outside of the dimension, if anything.
+    /// The rule for sums outside of the dimension, if there is one.
     pub border: Option<Border>,
 }
 
-/// What is done where an index lies outside of its dimension.
+/// The rule for indices outside of their dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Border {
     /// The dimension goes round.
@@ -148,7 +148,7 @@ impl Index {
         u64::try_from(self.value(size, values, asked)?).ok()
     }
 
-    /// What it comes to in a dimension of a size, where variables have these values; `None` where an element in it lies outside.
+    /// Its value in a dimension of a size, for these values of variables; `None` if an element in it lies outside.
     pub fn value(&self, size: u64, values: &[u64], asked: Asked<'_>) -> Option<i128> {
         let terms = self.terms.iter().map(|(var, factor)| i128::from(*factor) * i128::from(values[var.index()]));
         let mut sum = terms.sum::<i128>() + i128::from(self.constant);
@@ -305,7 +305,7 @@ fn has_term_without(term: &Term, var: VarId) -> bool {
     let has = |part: &Term| has_term_without(part, var);
     match &term.node {
         Node::Binary(BinaryFn::Add | BinaryFn::Sub, a, b) => has(a) || has(b),
-        // What is pruned is the whole sum.
+        // The whole sum is pruned.
         Node::Unary(UnaryFn::Prune, _) => true,
         Node::Unary(UnaryFn::Neg, a) | Node::Cast(a) => has(a),
         Node::Binary(BinaryFn::Mul, a, b) if !uses(b, var) => has(a),

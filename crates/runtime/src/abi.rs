@@ -58,7 +58,7 @@ pub type Word = u64;
 /// The entry point of a compiled kernel.
 pub type Entry = unsafe extern "C" fn(*mut Word) -> i32;
 
-/// Why a kernel stopped.
+/// The reason why a kernel stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KernelStatus {
     /// Status 1.
@@ -91,7 +91,7 @@ impl KernelStatus {
     }
 }
 
-/// The functions that the runtime offers kernels. None unwinds.
+/// The functions that the runtime offers kernels. No entry unwinds.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RuntimeTable {

@@ -2,10 +2,10 @@
 //!
 //! Memory is aligned to 64 bytes (a cache line, the widest vector). A block of 2 MiB or more is mapped fresh from the
 //! system on a 2 MiB boundary and asks for huge pages, so a large zeroed block costs no pass over it, and growing one
-//! moves page tables instead of bytes. A header in front of the data keeps what freeing needs; so a block is released
-//! by its pointer alone, whether Rust or a kernel allocated it. The last blocks of 256 KiB or more that were released
-//! are kept for a while and given out again, unless a very large block is to be zeroed: a kernel that runs again and again
-//! does not pay for fresh pages each time.
+//! moves page tables instead of bytes. A header in front of the data keeps the facts that freeing needs; so a block is
+//! released by its pointer alone, whether Rust or a kernel allocated it. The last blocks of 256 KiB or more that were
+//! released are kept for a while and given out again, unless a very large block is to be zeroed. So a kernel that runs
+//! again and again does not pay for fresh pages each time.
 //!
 //! Layout:
 //!
@@ -32,7 +32,7 @@ pub const LARGE: usize = 2 << 20;
 struct Header {
     /// Usable bytes of the block.
     capacity: usize,
-    /// How many of them were used, as far as is known: pages behind them may never have been touched.
+    /// The number of them that were used, as far as is known: pages behind them may never have been touched.
     used: usize,
     /// The bytes that were used before the block was kept and given out again.
     touched: usize,
@@ -41,7 +41,7 @@ struct Header {
     /// Bytes of the allocation or mapping.
     total: usize,
     mapped: bool,
-    /// It was kept, and given out again.
+    /// True if it was kept, and given out again.
     reused: bool,
 }
 
@@ -51,7 +51,7 @@ const HEADER: usize = size_of::<Header>();
 const KEPT: usize = 256 << 10;
 
 /// Blocks up to this size are cleared where a kept one is asked for as zero: a pass over memory that is at hand costs less than fresh
-/// pages, which the system clears as well. Of larger ones, not every page may be used.
+/// pages, which the system clears as well. Not every page of a larger block may be used.
 const CLEARED: usize = 16 << 20;
 
 /// A block that grows may take a kept one that is so many times as large as it has to be: it is likely to grow on.
@@ -218,7 +218,7 @@ unsafe fn discard(block: NonNull<u8>) {
     unsafe { std::alloc::dealloc(header.base, Layout::from_size_align_unchecked(header.total, ALIGNMENT)) };
 }
 
-/// How many bytes the block can hold.
+/// The capacity of the block in bytes.
 ///
 /// # Safety
 /// `block` came from this module and is not released.
@@ -269,13 +269,13 @@ mod kept {
     use std::ptr::NonNull;
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    /// How many bytes are kept at least, and which part of the machine's memory.
+    /// The bytes that are kept at least, and the part of the machine's memory.
     const BYTES: usize = 512 << 20;
     const SHARE: usize = 16;
-    /// How many blocks are kept: some for each thread.
+    /// The most blocks that are kept: some for each thread.
     const BLOCKS: usize = 256;
 
-    /// How many bytes are kept.
+    /// The most bytes that are kept.
     fn limit() -> usize {
         static LIMIT: OnceLock<usize> = OnceLock::new();
         *LIMIT.get_or_init(|| BYTES.max(super::memory() / SHARE))
@@ -413,7 +413,7 @@ mod mapped {
         let start = base as usize;
         let data = (start + page).next_multiple_of(HUGE);
         let (before, after) = (data - page - start, start + reserve - (data + usable));
-        // SAFETY: `before` and `after` are the ends of the mapping just made, outside what is kept.
+        // SAFETY: `before` and `after` are the ends of the mapping just made, outside of the part that is kept.
         unsafe {
             if before > 0 {
                 unmap(base, before);

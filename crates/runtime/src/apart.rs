@@ -1,10 +1,10 @@
 //! Keeps workers off the processor of the thread that they work for.
 //!
-//! A system that wakes a thread up may put it where the one that woke it is still at work, and leave it there for as long
-//! as a short loop takes, or for a few milliseconds: both then share one processor while another idles. (Linux does, to keep caches
-//! warm; here it was the rule after a pause of 60 ms.) So a worker that is asleep, or was last seen on its caller's processor, is moved
-//! before it is woken, by its caller; a worker that finds itself there nevertheless moves away. It stays kept off that processor, and
-//! may be on any other that the process may use.
+//! A system that wakes a thread up may put it where the one that woke it is still at work. It may leave it there for as long as a short
+//! loop takes, or for a few milliseconds: both then share one processor while another idles. (Linux does, to keep caches warm; here it
+//! was the rule after a pause of 60 ms.) So a worker that is asleep, or was last seen on its caller's processor, is moved before it is
+//! woken, by its caller; a worker that finds itself there nevertheless moves away. It stays kept off that processor, and may be on any
+//! other that the process may use.
 //!
 //! ```text
 //! caller on 1, worker asleep:                          {0, 1} -> {0}
@@ -20,12 +20,12 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 /// No processor.
 const NONE: usize = usize::MAX;
 
-/// Where a worker is, as far as others know. What they know may be out of date, and then a worker is moved for nothing, or late.
+/// The place of a worker, as far as others know. Their knowledge may be out of date, and then a worker is moved for nothing, or late.
 #[repr(align(128))]
 pub(crate) struct Seat {
     /// The system's number of the thread; 0 before it is there.
     thread: AtomicI32,
-    /// That of its process, which is another in the child of a fork.
+    /// The number of its process, which is another in the child of a fork.
     process: AtomicI32,
     /// The processor that it was last seen on.
     at: AtomicUsize,

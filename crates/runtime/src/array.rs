@@ -30,10 +30,10 @@ macro_rules! plain {
 plain!(bool, i8, i16, i32, i64, u8, u16, u32, u64, u128, usize, f32, f64, [u32; 2], [u64; 2]);
 plain!(lacunar_formats::One, half::f16, half::bf16, num_complex::Complex<f32>, num_complex::Complex<f64>);
 
-// SAFETY: what may be uninitialised may be zero bytes too, has no drop glue, and is aligned as the element is.
+// SAFETY: an element that may be uninitialized may be zero bytes too, has no drop glue, and is aligned as the element is.
 unsafe impl<T: Plain> Plain for MaybeUninit<T> {}
 
-/// How many elements are made before they are made into others.
+/// The number of elements that are made before they are converted into others.
 const BLOCK: usize = 256;
 
 /// A fixed number of elements, owned.
@@ -73,7 +73,7 @@ impl<T: Plain> Array<T> {
     /// The system refused the memory.
     pub fn copy_of(slice: &[T]) -> Result<Array<T>, AllocError> {
         let mut array = Array::uninitialized(slice.len())?;
-        // SAFETY: what is initialized can be seen as what may be.
+        // SAFETY: initialized elements can be seen as elements that may be uninitialized.
         let from = unsafe { std::slice::from_raw_parts(slice.as_ptr().cast::<MaybeUninit<T>>(), slice.len()) };
         parallel::copy(from, &mut array);
         // SAFETY: every element has been written.

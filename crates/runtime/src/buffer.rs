@@ -39,7 +39,7 @@ pub struct Buffer {
     owner: Owner,
 }
 
-/// Who frees the memory.
+/// The owner of the memory, who frees it.
 enum Owner {
     /// The buffer: `data` is a block of `alloc`.
     Block,
@@ -188,7 +188,7 @@ impl Buffer {
         (self.len * self.dtype.size()) as u64
     }
 
-    /// How many elements fit without moving.
+    /// The number of elements that fit without moving.
     pub fn capacity(&self) -> usize {
         match &self.owner {
             // SAFETY: the block is ours and not released.
@@ -320,8 +320,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// The same for changes of so many elements: where these are few, of memory that was shared with another buffer only the pages are copied
-    /// that are written to from now on.
+    /// The same for changes of so many elements: if these are few, only the pages that are written to from now on are copied of memory that
+    /// was shared with another buffer.
     ///
     /// # Errors
     /// The system refused the memory; the buffer is as it was.
@@ -363,7 +363,7 @@ impl Buffer {
         self.try_clone()
     }
 
-    /// Takes memory back that was shared with another buffer which is gone; whether it did.
+    /// Takes memory back that was shared with another buffer which is gone; returns true if it did.
     fn take_back(&mut self) -> bool {
         let Owner::Shared(owner) = &self.owner else { return false };
         // Nobody makes another reference in between: this is the last one.
@@ -381,7 +381,7 @@ impl Buffer {
         }
         match &self.owner {
             Owner::Block => true,
-            // A version may have been made of it meanwhile that would see what is written.
+            // A version that would see the writes may have been made of it meanwhile.
             Owner::Pages(pages) if !pages.is_own() => match pages.version(self.as_bytes().len(), 1) {
                 Some(version) => {
                     self.set_pages(version);
@@ -416,7 +416,7 @@ impl Buffer {
         with_word!(self.dtype, V => Ok(Buffer::from_words(Array::copy_of(self.as_words::<V>())?, self.dtype)))
     }
 
-    /// The same memory, of 8-bit integers, read as `bool`: how bool arrays from outside come in.
+    /// The same memory, of 8-bit integers, read as `bool`: the form of bool arrays from outside.
     ///
     /// # Errors
     /// [`StorageError::Bool`] with the first byte that is neither 0 nor 1; [`StorageError::Type`] for other types.
@@ -534,7 +534,7 @@ pub enum Indices<'a> {
 }
 
 impl Indices<'_> {
-    /// How many numbers there are.
+    /// The number of numbers.
     pub fn len(&self) -> usize {
         with_indices!(self, numbers => numbers.len())
     }

@@ -166,7 +166,8 @@ impl Coo {
 
 impl Tensor {
     /// All stored entries in the order of storage; the coordinates are in the order of dimensions. The fill values that
-    /// dense levels store are entries like others. Of a packed tensor, all elements that are not 0: what follows from others too.
+    /// dense levels store are entries like others. For a packed tensor, the list has all elements that are not 0, including those
+    /// that follow from others.
     ///
     /// # Errors
     /// The system refused the memory.
@@ -179,7 +180,7 @@ impl Tensor {
         entries(self, false)
     }
 
-    /// The first entries, at most so many: of a dense tensor all values, of others all but padding. Of a dense tensor
+    /// The first entries, at most so many: of a dense tensor all values, of others all but padding. In a dense tensor
     /// whose dimensions are stored in their order, nothing else is looked at.
     ///
     /// ```

@@ -1,6 +1,6 @@
-//! Why a tensor cannot be stored, packed, imported or converted.
+//! The reasons why a tensor cannot be stored, packed, imported or converted.
 //!
-//! Every variant says what was expected and where: the level or dimension, and the place inside the array.
+//! Every variant has the expectation and the place: the level or dimension, and the place inside the array.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::structure::StructureError;
 /// The system gave no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub struct AllocError {
-    /// How many bytes were asked for; `u64::MAX` where the size itself does not fit.
+    /// The number of bytes that were asked for; `u64::MAX` if the size itself does not fit.
     pub bytes: u64,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for AllocError {
     }
 }
 
-/// Why a tensor cannot be stored as asked.
+/// The reason why a tensor cannot be stored as asked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum StorageError {
@@ -51,17 +51,17 @@ pub enum StorageError {
     Order {
         /// The format.
         format: Format,
-        /// How many dimensions it stores.
+        /// The number of dimensions that it stores.
         levels: usize,
-        /// How many the tensor has.
+        /// The number of the tensor's dimensions.
         order: usize,
     },
     /// Coordinates of an element are too few or too many.
     #[error("{found} coordinates are given for an element of a tensor of {order} dimensions")]
     Coordinates {
-        /// How many are given.
+        /// The number of coordinates that are given.
         found: usize,
-        /// How many dimensions the tensor has.
+        /// The number of the tensor's dimensions.
         order: usize,
     },
     /// An array has the wrong length.
@@ -157,7 +157,7 @@ pub enum StorageError {
         place: u64,
         /// The coordinate found there.
         coordinate: u64,
-        /// How many coordinates a window has.
+        /// The number of coordinates in a window.
         window: u64,
     },
     /// A byte of a bool array is neither 0 nor 1.
@@ -173,7 +173,7 @@ pub enum StorageError {
         format: Box<Format>,
         /// The coordinates of the levels above, in level order.
         prefix: String,
-        /// The reason: what does not fit, and what would.
+        /// The reason: the property that does not fit, and one that would.
         reason: String,
     },
     /// A pattern in a format that stores more than entries.

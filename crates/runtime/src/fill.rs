@@ -5,7 +5,7 @@
 //!
 //! Packing and conversion know zeros only. If there is padding, the values of a tensor with another fill value are
 //! *masked* on the way: each is combined with the fill value by exclusive or, which turns the fill value and nothing
-//! else into zero bytes, and once more behind, which gives back what was there.
+//! else into zero bytes, and once more behind, which gives back the value.
 //!
 //! ```
 //! use lacunar_formats::{DType, Format, One, Scalar};
@@ -110,9 +110,9 @@ impl Tensor {
 }
 
 impl Tensor {
-    /// How many of the stored values are entries: places that a level leaves unused have none. If only values tell entries from padding,
-    /// in blocks, along diagonals or in dense levels, these are the ones that differ from the fill value; otherwise all are, zeros too.
-    /// A value that several places share is as many entries.
+    /// The number of stored values that are entries: places that a level leaves unused have none. If only values tell entries from
+    /// padding, in blocks, along diagonals or in dense levels, these are the ones that differ from the fill value; otherwise all are,
+    /// zeros too. A value that several places share is as many entries.
     ///
     /// ```
     /// use lacunar_formats::Format;
@@ -125,7 +125,7 @@ impl Tensor {
         let format = self.format();
         let has_unused = format.levels().iter().any(|level| !level.properties().compact);
         if has_unused && format.map().is_none() && !format.is_padded() && !format.shares_positions() {
-            // Without memory for the count, what is known: there are no more.
+            // Without memory for the count, it returns the known bound: there are no more.
             return self.counted().unwrap_or(self.nnz());
         }
         if has_unused || format.shares_positions() {

@@ -64,7 +64,7 @@ pub(crate) fn by_rows(order: usize, first: usize) -> Result<Format, StorageError
     Format::new(levels, modes).map_err(|_| StorageError::overflow("the number of dimensions"))
 }
 
-/// How far apart neighbors of each level are in row-major order.
+/// The distance between neighbors of each level in row-major order.
 pub(crate) fn strides(sizes: &[u64]) -> Result<Vec<u64>, StorageError> {
     let mut strides = vec![1u64; sizes.len()];
     for level in (1..sizes.len()).rev() {

@@ -61,7 +61,7 @@ pub struct Weight<K> {
 impl<K: Key> Weight<K> {
     const NONE: Weight<K> = Weight { divider: Divider { size: 1, inverse: 0 }, quotient: K::ZERO, whole: K::ZERO };
 
-    /// How many times the coordinate is added: all there is to it, where a dimension is recovered.
+    /// The number of times that the coordinate is added: the whole weight, if a dimension is recovered.
     pub fn whole(self) -> K {
         self.whole
     }

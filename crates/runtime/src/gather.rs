@@ -1,4 +1,4 @@
-//! Tensors whose values are coordinates of another dimension: whether they lie in it, and the pattern that they are.
+//! Tensors whose values are coordinates of another dimension: the check that they lie in it, and the pattern that they are.
 //!
 //! ```text
 //! p = [2, 0, 2], a dimension of size 3:    the pattern (0,2) (1,0) (2,2)

@@ -97,7 +97,7 @@ impl Tensor {
         Tensor::from_parts(dims, format, levels, Buffer::from_vec(vec![One; places]))
     }
 
-    /// Checks the arrays of the tensor as those from outside: what must always be true of them, and of nodes what their schema says.
+    /// Checks the arrays of the tensor like those from outside: the rules of every level kind and, for nodes, those of their schema.
     ///
     /// # Errors
     /// The first thing that is wrong with the arrays: a fault of whoever made them.

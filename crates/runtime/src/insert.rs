@@ -22,7 +22,7 @@ use crate::tensor::Tensor;
 pub struct Unsorted<'a> {
     /// The number of parent positions.
     pub parents: usize,
-    /// The coordinates of the levels above, which are dense, and how far apart parent positions of neighbors are.
+    /// The coordinates of the levels above, which are dense, and the distance of the parent positions of neighbors.
     outer: Vec<(&'a Coordinates, u64)>,
     /// The coordinates.
     coordinates: &'a Coordinates,

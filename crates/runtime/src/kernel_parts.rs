@@ -1,4 +1,4 @@
-//! Lists of arrays that the iterations of a parallel loop made, and how they become one array: for kernels, through the
+//! Lists of arrays that the iterations of a parallel loop made, and their join into one array: for kernels, through the
 //! [`RuntimeTable`](crate::abi::RuntimeTable).
 //!
 //! The parts are copied by all threads, in pieces of [`PIECE`] bytes. A part that makes up a good part of the result, with
@@ -35,11 +35,11 @@ impl Header {
     const EMPTY: Header = Header { data: std::ptr::null_mut(), len: 0 };
 }
 
-/// How many bytes are copied or filled by one iteration of a parallel loop: large enough for its start not to count,
-/// small enough for balance.
+/// The bytes that one iteration of a parallel loop copies or fills: enough for its start not to count, few enough for
+/// balance.
 pub(crate) const PIECE: usize = 256 << 10;
 
-/// Why parts could not be collected: the negative of a status.
+/// The reason why parts could not be collected: the negative of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refusal {
     OutOfMemory = -1,

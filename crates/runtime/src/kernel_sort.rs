@@ -124,8 +124,8 @@ thread_local! {
     static OTHER: RefCell<Vec<i64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Sorts different numbers by setting a bit for each. `span` is the greatest number less the least. Says whether there was
-/// memory for it.
+/// Sorts different numbers by setting a bit for each. `span` is the greatest number less the least. Returns true if there
+/// was memory for it.
 fn bit_sort(list: &mut [i64], least: i64, span: usize) -> bool {
     BITS.with_borrow_mut(|(words, groups)| {
         for (bits, len) in [(&mut *words, (span >> WORD_BITS) + 1), (&mut *groups, (span >> (2 * WORD_BITS)) + 1)] {

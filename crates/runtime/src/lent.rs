@@ -120,7 +120,7 @@ impl<'a> Lent<'a> {
         Lent::from_parts(dims, format, levels, LentArray::of(values))
     }
 
-    /// A tensor of the given arrays, checked as [`Tensor::from_parts`] does. Of each level: its kind, the size of its
+    /// A tensor of the given arrays, checked as [`Tensor::from_parts`] does. Each level has its kind, the size of its
     /// dimension, and its arrays.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
-//! The rows of a sparse matrix, each with the columns of its entries. What a matrix looks like follows from them.
+//! The rows of a sparse matrix, each with the columns of its entries. The properties of a matrix are found from them.
 //!
-//! Of a matrix whose rows are compressed, only those with entries are listed, so that descriptions of it take time and memory that
-//! grow with the entries and not with its sizes. Of a matrix that is stored by columns, the lists are its columns.
+//! If the rows of a matrix are compressed, only those with entries are listed, so that descriptions of it take time and memory
+//! that grow with the entries and not with its sizes. If a matrix is stored by columns, the lists are its columns.
 //!
 //! ```
 //! use lacunar_formats::Format;
@@ -42,7 +42,7 @@ impl<'a> Lists<'a> {
         Some(Lists { rows, starts: inner.pos()?.indices()?, columns: inner.crd()?.indices()? })
     }
 
-    /// How many rows are listed: those with entries, if the level of rows is compressed, else all.
+    /// The number of rows that are listed: those with entries, if the level of rows is compressed, else all.
     pub fn len(self) -> usize {
         self.rows.map_or(self.starts.len().saturating_sub(1), |rows| rows.len())
     }
@@ -63,7 +63,7 @@ impl<'a> Lists<'a> {
         (0..self.len()).map(move |place| self.row(place))
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn entries(self) -> usize {
         self.columns.len()
     }

@@ -23,7 +23,7 @@ use thiserror::Error;
 
 use crate::abi::Entry;
 
-/// Why a kernel could not be loaded.
+/// The reason why a kernel could not be loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The library could not be loaded.

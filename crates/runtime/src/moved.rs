@@ -19,13 +19,13 @@ use crate::dispatch::with_word;
 use crate::error::AllocError;
 use crate::parallel::{self, GRAIN};
 
-/// How many places are computed before elements are moved.
+/// The number of places that are computed before elements are moved.
 pub const BLOCK: usize = 256;
 
 /// A pointer that threads share; each writes to places of its own.
 pub struct Shared<T>(pub *mut T);
 
-// SAFETY: the pointer alone does nothing, and who writes through it answers for the places being disjoint.
+// SAFETY: the pointer alone does nothing, and whoever writes through it answers for the places being disjoint.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {

@@ -21,7 +21,7 @@ impl Pages {
         match *self {}
     }
 
-    /// True if nothing else sees what is written here.
+    /// True if nothing else sees writes here.
     pub fn is_own(&self) -> bool {
         match *self {}
     }

@@ -40,10 +40,10 @@ struct Recovered {
 /// The places of a tensor of plain levels, in blocks of the innermost dense ones.
 struct Blocks {
     dimensions: Vec<Recovered>,
-    /// The sizes of the dense levels, and how far apart places of neighbors are.
+    /// The sizes of the dense levels, and the distance of the places of neighbors.
     levels: Vec<(u64, u64)>,
     count: usize,
-    /// How many places a block has.
+    /// The number of places in a block.
     len: u64,
 }
 
@@ -80,7 +80,7 @@ impl Blocks {
         Ok((!dimensions.is_empty() && len > 0).then_some(Blocks { dimensions, levels, count, len }))
     }
 
-    /// Calls `each` with the ranges of places of a block that are outside, until it says that this is enough; whether it did.
+    /// Calls `each` with the ranges of places of a block that are outside, until it says that this is enough; returns true if it did.
     fn outside(&self, block: usize, each: &mut dyn FnMut(Range<u64>) -> bool) -> bool {
         let bases: Vec<i128> = self.dimensions.iter().map(|recovered| signed(recovered.bases[block])).collect();
         self.outside_below(0, block as u64 * self.len, &bases, each)

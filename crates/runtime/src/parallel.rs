@@ -18,7 +18,7 @@ use crate::array::Array;
 use crate::error::StorageError;
 use crate::pool;
 
-/// How many elements one task handles.
+/// The number of elements that one task handles.
 pub const GRAIN: usize = 1 << 16;
 
 /// The work on each chunk of an array, given the number of its first element.
@@ -85,7 +85,7 @@ fn map_of<T: Send, R: Send>(tasks: Vec<T>, work: &dyn Work<T, R>) -> Vec<R> {
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
-/// Into how many parts work on so many elements is worth splitting: at most one for each thread.
+/// The number of parts that are worth splitting work on so many elements into: at most one for each thread.
 pub fn parts(len: usize, grain: usize) -> usize {
     (len / grain).clamp(1, pool::threads())
 }
@@ -138,8 +138,8 @@ fn sum_up(numbers: &mut [u64]) -> Option<()> {
     Some(())
 }
 
-/// Ranges of neighboring segments that a task each is made of, given where segments begin and where the last ends, and how long
-/// each range is.
+/// Ranges of neighboring segments, one for each task, from the beginnings of segments and the end of the last; and the length
+/// of each range.
 pub fn shares(edges: &[u64]) -> (Vec<Range<usize>>, Vec<usize>) {
     let segments = edges.len() - 1;
     // Empty segments are work as well.
@@ -207,7 +207,7 @@ pub fn find<T: Sync>(slice: &[T], bad: impl Fn(&T) -> bool + Sync) -> Option<usi
     })
 }
 
-/// How many elements [`find`] looks at before it asks whether one was bad.
+/// The number of elements that [`find`] looks at before it asks if one was bad.
 const BLOCK: usize = 512;
 
 /// The answer of the first of consecutive chunks that `scan` answers for.

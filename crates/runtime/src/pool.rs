@@ -49,14 +49,14 @@ pub type Body = unsafe extern "C" fn(context: *const c_void, iteration: i64) -> 
 
 /// The most threads that take part in one loop.
 const MOST: usize = 512;
-/// How long a thread looks for work, or for the end of others' work, before it sleeps. Sleeping and waking cost about
-/// as much.
+/// The time for which a thread looks for work, or for the end of others' work, before it sleeps. Sleeping and waking
+/// cost about as much.
 const SPIN: Duration = Duration::from_micros(40);
-/// How often a spinning thread looks before it reads the clock.
+/// The number of looks of a spinning thread between two readings of the clock.
 const LOOKS: u32 = 64;
 
 thread_local! {
-    /// How many threads a loop may use; 0: the default.
+    /// The most threads that a loop may use; 0: the default.
     static LIMIT: Cell<usize> = const { Cell::new(0) };
     /// True if the thread is in an iteration.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
@@ -68,7 +68,7 @@ pub fn with_threads<R>(n: usize, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// How many threads a parallel loop of this thread may use: the limit of [`with_threads`], else the number in the
+/// The most threads that a parallel loop of this thread may use: the limit of [`with_threads`], else the number in the
 /// environment variable `LACUNAR_THREADS`, else the number of processors.
 pub fn threads() -> usize {
     static DEFAULT: OnceLock<usize> = OnceLock::new();
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn parallel(body: Body, context: *const c_void, begin: i64
     unsafe { shared(body, context, (begin, end), Order::InParts) }
 }
 
-/// How the iterations of a loop are handed out.
+/// The order in which the iterations of a loop are handed out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     /// Each thread begins with a part of its own.
@@ -171,7 +171,7 @@ struct Job {
     begin: i64,
     parts: Vec<Part>,
     status: AtomicI32,
-    /// How many workers took part and are done.
+    /// The number of workers that took part and are done.
     finished: AtomicUsize,
     caller: Thread,
     /// The processor that the caller was on.
@@ -225,7 +225,7 @@ impl Job {
                 // SAFETY: by the promise of `parallel`'s caller.
                 let status = unsafe { (self.body)(self.context, self.begin.wrapping_add_unsigned(offset)) };
                 if status != 0 {
-                    // Who comes second keeps the first one's status.
+                    // The first failure's status stays.
                     let _ = self.status.compare_exchange(0, status, Ordering::Relaxed, Ordering::Relaxed);
                     self.parts.iter().for_each(|part| part.next.store(part.end, Ordering::Relaxed));
                 }

@@ -11,7 +11,8 @@
 //! Random real numbers are uniform in [0, 1), or (0, 1] where only some entries are stored, so that none of them is 0;
 //! integers are uniform in 1 to 9; booleans are a coin, or true where only some entries are stored.
 //!
-//! The same kind, sizes, type and seed give the same tensor, with any number of threads. The generator is SplitMix64 (Steele, Lea, Flood: *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
+//! The same kind, sizes, type and seed give the same tensor, with any number of threads. The generator is SplitMix64 (Steele, Lea, Flood:
+//! *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).
 //!
 //! ```
 //! use lacunar_formats::{DType, Format};
@@ -120,7 +121,7 @@ fn dense(
     Tensor::from_dense(dims, values, format)
 }
 
-/// The coordinates of a list, and how many entries it will have.
+/// The coordinates of a list, and its number of entries.
 type Pattern = (Coo, usize);
 
 /// Goes over all coordinates in row-major order, from one stored entry straight to the next: the gaps between

@@ -30,7 +30,7 @@ use crate::sort;
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
-/// How a tensor is ranked, and the coordinate of each rank; `None` if no dimension of it is stored by ranks.
+/// The ranked dimension of a tensor, and the coordinate of each rank; `None` if no dimension of it is stored by ranks.
 pub fn of(tensor: &Tensor) -> Option<(Ranked, Indices<'_>)> {
     let ranked = tensor.format().map()?.ranked()?;
     let ranking = tensor.levels().get(ranked.level)?.array(Part::RANKING.name)?.indices()?;
@@ -106,13 +106,13 @@ pub fn check(tensor: &Tensor) -> Result<(), StorageError> {
     faults.into_iter().flatten().next().map_or(Ok(()), Err)
 }
 
-/// How many ranks one task handles: whole windows.
+/// The number of ranks that one task handles: whole windows.
 fn grain(window: u64) -> usize {
     let window = usize::try_from(window).unwrap_or(usize::MAX);
     window.saturating_mul((GRAIN / window).max(1))
 }
 
-/// The rows of a dense level over compressed ones, sorted in windows by how many entries they have: the coordinate of each rank.
+/// The rows of a dense level over compressed ones, sorted in windows by their numbers of entries: the coordinate of each rank.
 ///
 /// # Errors
 /// Memory is refused.
@@ -154,7 +154,7 @@ pub fn sorted_rows(tensor: &Tensor, window: u32) -> Result<Array<u64>, StorageEr
     Ok(ranking)
 }
 
-/// How many coordinates the outermost level has.
+/// The number of coordinates of the outermost level.
 fn rows(tensor: &Tensor) -> Result<usize, StorageError> {
     let rows = usize::try_from(tensor.levels()[0].size()).ok().filter(|rows| *rows < usize::MAX);
     rows.ok_or_else(|| StorageError::overflow("the size of a dimension"))

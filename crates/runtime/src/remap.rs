@@ -37,7 +37,7 @@ pub(crate) fn stored_dims(format: &Format, dims: &[u64], levels: &[LevelStorage]
     Ok(sizes)
 }
 
-/// How many slots a level of slots has.
+/// The number of slots of a level of slots.
 fn number_of_slots(level: &LevelStorage) -> u64 {
     let numbers = level.crd().and_then(Buffer::indices);
     match numbers.filter(|_| level.kind().is_plain()) {

@@ -86,8 +86,8 @@ fn columns<'a>(tensor: &'a Tensor, format: &Format) -> Result<Columns<'a>, Stora
     Ok(Columns { len: tensor.values().len(), columns })
 }
 
-/// How many outer levels of the target have to be sorted by: its levels from some level on are in order already if they
-/// follow each other in the source as well.
+/// The number of outer levels of the target that have to be sorted by: its levels from some level on are in order
+/// already if they follow each other in the source as well.
 pub fn unsorted_levels(source: &Format, target: &Format) -> usize {
     let mut first = target.order().saturating_sub(1);
     if let Some(map) = source.map() {

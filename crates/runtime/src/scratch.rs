@@ -2,7 +2,7 @@
 //! in. They vanish when they are dropped, and when a signal ends the process, if the program asked for that.
 //!
 //! A list has the files and folders that are there now. A thread of its own waits for the signals, so that no handler runs in the
-//! middle of other code; it removes what is listed and lets the signal end the process as it would have. The list stays locked
+//! middle of other code; it removes the listed files and lets the signal end the process as it would have. The list stays locked
 //! meanwhile: nothing is made any more, and no file gets its name. A limit on the size of files ends no process: a write past it
 //! gives an error.
 //!
@@ -174,7 +174,7 @@ mod signals {
     use std::mem::MaybeUninit;
     use std::time::Duration;
 
-    /// How often a folder is tried that a compiler still writes to, and the pause in between.
+    /// The number of tries to remove a folder that a compiler still writes to, and the pause in between.
     const TRIES: usize = 50;
     const PAUSE: Duration = Duration::from_millis(10);
 
@@ -196,8 +196,8 @@ mod signals {
             }
             // Threads made later block them too, and children are started with none blocked.
             libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut());
-            // Of a file that would be larger than the limit (`ulimit -f`), a thread is told by an error where the signal is
-            // blocked; nobody waits for it.
+            // If a file would be larger than the limit (`ulimit -f`), a thread gets an error where the signal is blocked;
+            // nobody waits for it.
             let mut limits = MaybeUninit::<libc::sigset_t>::uninit();
             libc::sigemptyset(limits.as_mut_ptr());
             libc::sigaddset(limits.as_mut_ptr(), libc::SIGXFSZ);

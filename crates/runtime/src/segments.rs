@@ -12,7 +12,7 @@
 //!                              pieces of numbers 2 .. 4, parents 0 1 2:    position 2 under 0, and 3 under 2
 //! ```
 //!
-//! Attribute queries (Chou et al. 2020, §5) are asked of segments: how many coordinates (`count`), the least and the greatest.
+//! Attribute queries (Chou et al. 2020, §5) are asked of segments: the number of coordinates (`count`), the least and the greatest.
 
 use std::ops::Range;
 
@@ -59,7 +59,7 @@ impl Places {
         }
     }
 
-    /// How wide numbers below a bound have to be beside [`NOWHERE`].
+    /// The width of numbers below a bound that leaves room for [`NOWHERE`].
     pub fn width(bound: u64) -> IndexWidth {
         IndexWidth::for_positions(bound)
     }
@@ -72,7 +72,7 @@ pub struct Segments<'a> {
     /// Its arrays, of kinds that keep them.
     pos: Option<Indices<'a>>,
     crd: Option<Indices<'a>>,
-    /// How many positions it has.
+    /// The number of its positions.
     positions: u64,
     /// By parent position.
     parents: &'a Places,
@@ -80,13 +80,13 @@ pub struct Segments<'a> {
     values: Option<&'a Buffer>,
     /// The numbers at which segments begin, where they are not positions.
     numbers: Option<Array<u64>>,
-    /// More coordinates are to come.
+    /// True if more coordinates are to come.
     grows: bool,
 }
 
 /// Neighboring coordinates that are taken together.
 pub struct Runs {
-    /// The number of each parent position's first run among all, and how many runs there are.
+    /// The number of each parent position's first run among all, and the number of runs.
     pub edges: Buffer,
     /// The first coordinate of each.
     pub first: Buffer,
@@ -106,11 +106,11 @@ impl Runs {
 pub struct Piece {
     /// The parent position.
     pub parent: usize,
-    /// How many coordinates of the segment come before.
+    /// The number of the segment's coordinates before it.
     pub skipped: u64,
     /// Positions of the plain level.
     pub positions: Range<u64>,
-    /// How many places behind the segment's last that are used by none.
+    /// The number of unused places behind the segment's last.
     pub unused: usize,
 }
 
@@ -167,7 +167,7 @@ impl<'a> Segments<'a> {
         }
     }
 
-    /// How many coordinates there are under a parent position.
+    /// The number of coordinates under a parent position.
     #[inline(always)]
     pub fn count(&self, parent: usize) -> u64 {
         let range = self.range(parent);
@@ -393,7 +393,7 @@ impl<'a> Segments<'a> {
         Ok(Places::Listed(index_parts(&lengths, self.width(), positions)?))
     }
 
-    /// How wide the places of a level are.
+    /// The width of the places of a level.
     pub fn width(&self) -> IndexWidth {
         Places::width(self.positions)
     }
@@ -508,7 +508,7 @@ pub enum Coordinates<'a> {
     U32(std::slice::Iter<'a, u32>),
     /// In 64 bits.
     U64(std::slice::Iter<'a, u64>),
-    /// Of a dense level.
+    /// The coordinates of a dense level.
     Counted(Range<u64>),
 }
 
@@ -526,7 +526,7 @@ impl Iterator for Coordinates<'_> {
         }
     }
 
-    /// How they are stored is asked once.
+    /// The width of their storage is asked for once, outside of the loop.
     #[inline(always)]
     fn fold<B, F: FnMut(B, u64) -> B>(self, start: B, mut with: F) -> B {
         match self {

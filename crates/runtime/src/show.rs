@@ -61,7 +61,7 @@ impl Tensor {
     fn summary(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dims: Vec<String> = self.dims().iter().map(u64::to_string).collect();
         write!(f, "{} {} {}, {} entries", self.dtype(), self.format(), dims.join("x"), self.count_entries())?;
-        // Of a packed tensor, the entries that it stores.
+        // The stored entries of a packed tensor.
         let mut walk = self.walk();
         for number in 0..=FIRST {
             let Some((coordinates, position)) = walk.next_entry() else { break };

@@ -12,8 +12,8 @@
 //!            values           5 . 6  7
 //! ```
 //!
-//! So a kind says only how it stores the coordinates under each parent position ([`LevelArrays::spread`], of
-//! [`segments`](crate::segments)), and how they are found again ([`LevelArrays::visit`]); packing and conversion are
+//! So a kind defines only the storage of the coordinates under each parent position ([`LevelArrays::spread`], of
+//! [`segments`](crate::segments)), and the way to find them again ([`LevelArrays::visit`]); packing and conversion are
 //! those of plain tensors, before or after. If positions are the same in both, as under a bitmap, no list of them is
 //! made, and values stay as they are.
 //!
@@ -103,7 +103,7 @@ impl Tensor {
         let mut plain = widen(&self.format().plain(), self.dims(), self.nnz());
         for (level, storage) in self.levels().iter().enumerate() {
             let kind = plain.levels()[level].kind;
-            // How many slots there are, no dimension says.
+            // No dimension tells the number of slots.
             let width = plain.coordinates(level).wider(IndexWidth::for_max(storage.size().saturating_sub(1)));
             plain = plain.with_coordinates(level, width);
             let stored = Stored::new(storage, &parents)?;
@@ -122,7 +122,7 @@ impl Tensor {
         Ok(Tensor::assemble(self.dims().to_vec(), plain, levels, values))
     }
 
-    /// How many coordinates the innermost level stores.
+    /// The number of coordinates that the innermost level stores.
     ///
     /// # Errors
     /// Memory is refused.

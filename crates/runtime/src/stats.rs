@@ -6,7 +6,7 @@ use crate::nodes::{View, count, deepest};
 use crate::tensor::Tensor;
 
 impl Tensor {
-    /// The number of positions of each level, outermost first: how often a loop over the level's storage runs in all.
+    /// The number of positions of each level, outermost first: the number of iterations of a loop over the level's storage.
     ///
     /// A csr matrix of 10 rows with 25 entries has 10 and 25.
     pub fn level_counts(&self) -> Vec<u64> {
@@ -20,8 +20,8 @@ impl Tensor {
     }
 
     /// The largest number of values under one coordinate of the outermost level: of a CSR matrix, the length of its longest row.
-    /// Of levels of nodes under a dense one, the number under that coordinate from which the way down to the first element is the longest.
-    /// `None` where the storage does not tell without a look at every coordinate.
+    /// For levels of nodes under a dense one, the number under that coordinate from which the way down to the first element is the
+    /// longest. `None` where the storage does not tell without a look at every coordinate.
     ///
     /// ```
     /// use lacunar_formats::Format;

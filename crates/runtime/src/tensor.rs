@@ -73,7 +73,7 @@ impl Tensor {
         self.dims.len()
     }
 
-    /// How the tensor is stored.
+    /// The format of the tensor.
     pub fn format(&self) -> &Format {
         &self.format
     }
@@ -159,7 +159,7 @@ impl Tensor {
     }
 }
 
-/// As [`Tensor::try_clone`]. If memory is refused, the process ends as it does for a `Vec`
+/// Clones like [`Tensor::try_clone`]. If memory is refused, the process ends as it does for a `Vec`
 /// ([`std::alloc::handle_alloc_error`]).
 impl Clone for Tensor {
     fn clone(&self) -> Tensor {

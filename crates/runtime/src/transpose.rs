@@ -11,7 +11,7 @@
 //! ```
 //!
 //! If one compressed level is left below the prefix, its coordinates and the values are the result's own arrays, and
-//! the counters become positions: besides the result, there are only the counters of threads and the sums that the
+//! the counters become positions. Besides the result, there are only the counters of threads and the sums that the
 //! levels above the source's innermost one contribute, which take less than the source. In other formats keys are
 //! sorted, and the levels are built as in packing.
 //!
@@ -41,7 +41,7 @@ use crate::values::Element;
 pub struct Prefix {
     /// Bins from one coordinate of each level to the next, outermost first.
     strides: Vec<u32>,
-    /// How many there are.
+    /// The number of bins.
     bins: usize,
 }
 
@@ -71,7 +71,7 @@ impl Prefix {
         &self.strides
     }
 
-    /// How many bins there are.
+    /// The number of bins.
     pub fn bins(&self) -> usize {
         self.bins
     }
@@ -116,7 +116,7 @@ pub fn ends_compressed(format: &Format) -> bool {
     format.levels().last().is_some_and(|level| level.kind == LevelKind::COMPRESSED)
 }
 
-/// A conversion: its source, its target, and how it is done.
+/// A conversion: its source, its target, and its method.
 struct Order<'a> {
     source: &'a Tensor,
     format: &'a Format,

@@ -42,7 +42,7 @@ enum Segment<'a> {
     Counted { positions: Range<u64>, coordinate: u64 },
     /// The coordinates at positions of a compressed level.
     Listed { crd: Indices<'a>, positions: Range<u64> },
-    /// Coordinates and positions that a level has told, and how many were taken.
+    /// Coordinates and positions that a level has told, and the number of those taken.
     Told { list: Vec<(u64, u64)>, taken: usize },
 }
 
@@ -144,7 +144,7 @@ pub struct Walk<'a> {
     stored: Vec<u64>,
     /// The coordinates of the tensor's dimensions.
     coordinates: Vec<u64>,
-    /// How they are recovered, by dimension.
+    /// The recovery of each of them from the stored coordinates, by dimension.
     recoveries: Vec<Recovery>,
     ranking: Option<(usize, Indices<'a>)>,
     /// The value of padding, if there can be any.
@@ -263,8 +263,8 @@ impl Tensor {
         Walk::new(self)
     }
 
-    /// The entries of one of so many parts of neighboring coordinates of the outermost level: all parts, one behind the other, are what
-    /// [`Tensor::walk`] goes through. So several threads go through a tensor.
+    /// The entries of one of so many parts of neighboring coordinates of the outermost level: all parts, one behind the other, are the
+    /// entries of [`Tensor::walk`]. So several threads go through a tensor.
     ///
     /// ```
     /// use lacunar_formats::Format;
@@ -285,8 +285,8 @@ impl Tensor {
         walk
     }
 
-    /// How many entries a walk comes across: not more than there are elements. It takes a walk; only in plain levels
-    /// without padding are the values counted instead.
+    /// The number of entries that a walk comes across: not more than there are elements. It takes a walk; only in plain
+    /// levels without padding are the values counted instead.
     pub fn count_entries(&self) -> u64 {
         let format = self.format();
         if format.map().is_none() && format.is_plain() && (format.is_dense() || !format.is_padded()) {

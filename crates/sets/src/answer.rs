@@ -37,7 +37,7 @@ impl Answer {
         }
     }
 
-    /// Whether both hold.
+    /// Yes if both hold.
     pub fn and(self, other: Answer) -> Answer {
         match (self, other) {
             (Answer::No, _) | (_, Answer::No) => Answer::No,
@@ -46,7 +46,7 @@ impl Answer {
         }
     }
 
-    /// Whether all hold. Those behind a "no" are not asked.
+    /// Yes if all hold. Answers behind a "no" are not asked for.
     pub fn all(answers: impl IntoIterator<Item = Answer>) -> Answer {
         let mut all = Answer::Yes;
         for answer in answers {

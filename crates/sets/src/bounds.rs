@@ -1,8 +1,8 @@
 //! Loops that visit the points of a piece in lexicographic order.
 //!
-//! The loop over a dimension asks what the piece says of it and of the dimensions before it, which is the projection of all behind it. What
-//! earlier loops have made sure of is left out. An inequality becomes a bound; an equality a lower and an upper one, which leave one value or
-//! none; one with a division `i = e mod m` becomes a stride; what is left is a guard, tested for each value.
+//! The bounds of the loop over a dimension are those of the piece's projection onto it and the dimensions before it. Conditions that
+//! earlier loops have made sure of are left out. An inequality becomes a bound; an equality a lower and an upper one, which leave one value
+//! or none; one with a division `i = e mod m` becomes a stride; all others are guards, tested for each value.
 //!
 //! ```text
 //! { [i, j] : 0 <= i <= j < n }                      i from 0 to n - 1     j from i to n - 1
@@ -47,22 +47,22 @@ pub struct Level {
     pub upper: Vec<Bound>,
     /// Every value has these remainders.
     pub strides: Vec<Stride>,
-    /// What else has to hold, of this dimension and those before.
+    /// The other conditions, of this dimension and those before.
     pub guards: Vec<Constraint>,
 }
 
 /// Loops over all dimensions of a piece, from the first to the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nest {
-    /// What has to hold of the parameters: a piece without dimensions.
+    /// The condition of the parameters: a piece without dimensions.
     pub condition: Piece,
     /// The loops.
     pub levels: Vec<Level>,
 }
 
 impl Piece {
-    /// Loops that visit its points in order. `context` is what is known of the parameters: a piece without dimensions. `None` if a
-    /// projection can't be told.
+    /// Loops that visit its points in order. `context` has the known conditions of the parameters: a piece without dimensions.
+    /// `None` if a projection can't be told.
     ///
     /// ```
     /// use lacunar_sets::{Affine, Piece, Set};
@@ -87,7 +87,7 @@ impl Piece {
         Some(Nest { condition, levels })
     }
 
-    /// What the piece says of its last dimension, where `outer` is known of the others.
+    /// The bounds of the piece's last dimension, if `outer` is known of the others.
     pub(crate) fn last_level(&self, outer: &Piece) -> Option<Level> {
         let identity: Vec<Affine> = (0..outer.outer()).map(Affine::variable).collect();
         let known = outer.pulled(&Piece::universe(self.params(), self.dims()), &identity)?;
@@ -102,7 +102,7 @@ fn nothing(like: &Piece) -> Piece {
     piece
 }
 
-/// What a piece says of its last dimension.
+/// The bounds of a piece's last dimension.
 fn level(piece: &Piece) -> Level {
     let column = piece.outer().saturating_sub(1);
     let mut level = Level {
@@ -130,7 +130,7 @@ fn level(piece: &Piece) -> Level {
     level
 }
 
-/// For each column whether its value follows from a dimension, among others.
+/// For each column, true if its value follows from a dimension, among others.
 fn dependent(piece: &Piece, column: usize) -> Vec<bool> {
     let mut depends: Vec<bool> = (0..piece.outer()).map(|other| other == column).collect();
     for div in piece.divs() {
@@ -139,7 +139,7 @@ fn dependent(piece: &Piece, column: usize) -> Vec<bool> {
     depends
 }
 
-/// What an inequality says without the divisions that depend on a dimension: `q = floor(e/c)` lies between `(e - c + 1)/c` and `e/c`.
+/// An inequality without the divisions that depend on a dimension: `q = floor(e/c)` lies between `(e - c + 1)/c` and `e/c`.
 fn relaxed(piece: &Piece, mut form: Affine, depends: &[bool]) -> Option<Affine> {
     for (place, div) in piece.divs().iter().enumerate().rev() {
         let column = piece.outer() + place;
@@ -173,7 +173,7 @@ impl Level {
         Some(())
     }
 
-    /// Takes what guards say of the dimension, were nothing rounded: weaker bounds where there are no others.
+    /// Takes the bounds that guards would give the dimension without rounding: weaker ones, where there are no others.
     fn bounds_of_guards(&mut self, piece: &Piece, column: usize, depends: &[bool]) {
         for guard in self.guards.clone() {
             let sides = match guard.relation {

@@ -32,7 +32,7 @@ impl Set {
             let joined =
                 (first + 1..pieces.len()).find_map(|second| Some((second, join(&pieces[first], &pieces[second])?)));
             match joined {
-                // What grew may have new neighbors before it.
+                // A piece that grew may have new neighbors before it.
                 Some((second, piece)) => {
                     pieces.remove(second);
                     pieces[first] = piece;
@@ -41,7 +41,7 @@ impl Set {
                 None => first += 1,
             }
         }
-        // A join has the points of two pieces and no others, so that it meets what those met.
+        // A join has the points of two pieces and no others, so that it meets the same pieces as those.
         self.with_pieces(pieces)
     }
 }

@@ -1,4 +1,4 @@
-//! What a value is multiplied by on its way from one point to another: a rational number, and whether it is conjugated.
+//! The factor of a value on its way from one point to another: a rational number, and a flag that is true if the value is conjugated.
 //!
 //! ```
 //! use lacunar_sets::Coefficient;
@@ -12,7 +12,7 @@ use std::fmt;
 
 use crate::affine::gcd;
 
-/// A rational number, and whether the value that it multiplies is conjugated.
+/// A rational number, and a flag that is true if the value that it multiplies is conjugated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Coefficient {
     /// The numerator, without a common divisor with the denominator.

@@ -1,4 +1,4 @@
-//! How many points a set has, as polynomials of its parameters.
+//! The number of points of a set, as polynomials of its parameters.
 //!
 //! Dimensions are summed over from the last to the first. Each runs from one lower bound to one upper bound; where it has several, the
 //! points before it are cut into cases, in each of which one of them is the greatest, or the least. The sum of a polynomial between affine

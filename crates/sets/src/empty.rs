@@ -1,8 +1,8 @@
-//! Whether a piece has a point: the Omega test of Pugh (CACM 1992).
+//! Tells if a piece has a point: the Omega test of Pugh (CACM 1992).
 //!
 //! Parameters, dimensions and divisions are all unknowns here; a division `q = floor(e/c)` is the two inequalities
 //! `0 <= e - c q < c`. Equalities are solved first, each for an unknown, if need be by a new one (§2.2 of the paper). Then unknowns are
-//! eliminated from inequalities, by Fourier and Motzkin: where all lower or all upper bounds of an unknown have the factor 1, that is exact.
+//! eliminated from inequalities, by Fourier and Motzkin: if all lower or all upper bounds of an unknown have the factor 1, that is exact.
 //! Elsewhere the *real shadow* tells that there is no point, the *dark shadow* that there is one, and between the two the *gray* one is
 //! searched, plane by plane (§2.3).
 //!
@@ -12,7 +12,7 @@
 //! 3 x >= 4, 3 x <= 5           no: real shadow 4 <= 5, dark shadow empty, planes 3 x = 4 and 3 x = 5 empty
 //! ```
 //!
-//! The work is bounded; what is too long, or has too large numbers, is [`Answer::Unknown`].
+//! The work is bounded; a question that takes too long, or has too large numbers, is [`Answer::Unknown`].
 
 use crate::affine::Affine;
 use crate::answer::Answer;
@@ -26,7 +26,7 @@ const MOST_WORK: usize = 20_000;
 const MOST_DEPTH: usize = 12;
 
 impl Piece {
-    /// Whether it has no point, for any value of the parameters.
+    /// Yes if it has no point, for any value of the parameters.
     ///
     /// ```
     /// use lacunar_sets::{Affine, Answer, Piece};
@@ -41,7 +41,7 @@ impl Piece {
         }
     }
 
-    /// Whether a constraint over its columns holds at all of its points.
+    /// Yes if a constraint over its columns holds at all of its points.
     pub fn implies(&self, constraint: &Constraint) -> Answer {
         let Some(opposites) = constraint.opposites() else { return Answer::Unknown };
         Answer::all(opposites.into_iter().map(|opposite| {
@@ -52,7 +52,7 @@ impl Piece {
     }
 }
 
-/// What is left of the work that a question may take.
+/// The rest of the work that a question may take.
 struct Work {
     left: usize,
     depth: usize,
@@ -76,7 +76,7 @@ struct System {
     inequalities: Vec<Affine>,
 }
 
-/// What is to be done about the unknowns.
+/// The next step with the unknowns.
 enum Choice {
     /// One is bounded on one side at most.
     Drop(usize),
@@ -98,7 +98,7 @@ impl System {
         Some(System { width: piece.columns(), equalities: piece.equalities().to_vec(), inequalities })
     }
 
-    /// Whether the constraints hold of some integers.
+    /// Yes if the constraints hold for some integers.
     fn has_point(mut self, work: &mut Work) -> Answer {
         loop {
             if !rows::tidy(&mut self.equalities, &mut self.inequalities) {

@@ -1,6 +1,6 @@
 //! Constraints that say nothing new.
 //!
-//! The *gist* of a piece in a context is what has to be said besides the context (Pugh and Wonnacott, *Going beyond integer
+//! The *gist* of a piece in a context is the constraints that it adds to the context (Pugh and Wonnacott, *Going beyond integer
 //! programming with the Omega test*, 1993). A constraint that cannot be told to follow stays, so that the meaning never changes.
 //!
 //! ```text
@@ -25,7 +25,7 @@ impl Piece {
         let identity: Vec<Affine> = (0..self.outer()).map(Affine::variable).collect();
         let Some(base) = context.pulled(&self.unconstrained(), &identity) else { return self.clone() };
         let mut kept: Vec<Constraint> = self.constraints().collect();
-        // Of two constraints that say the same together with others, the one with fewer divisions stays.
+        // If either of two constraints says the same together with the others, the one with fewer divisions stays.
         kept.sort_by_key(|constraint| constraint.form.terms().filter(|(column, _)| *column >= self.outer()).count());
         for place in (0..kept.len()).rev() {
             let mut others = base.clone();
@@ -50,8 +50,8 @@ impl Piece {
 }
 
 impl Set {
-    /// What each piece says besides a context of one piece. A context of several is too weak to leave anything out.
-    /// The points may differ outside of the context, and pieces may meet there.
+    /// The constraints of each piece besides those of a context of one piece. A context of several is too weak to leave
+    /// anything out. The points may differ outside of the context, and pieces may meet there.
     pub fn gist(&self, context: &Set) -> Set {
         let [only] = context.pieces() else { return self.clone() };
         if !self.space().is_like(context.space()) {

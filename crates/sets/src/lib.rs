@@ -1,9 +1,9 @@
 //! Sets of integer points: unions of pieces between affine bounds, and maps between them.
 //!
-//! A [`Set`] is a union of [`Piece`]s. A piece is what affine equalities and inequalities say of parameters, dimensions and *divisions*,
-//! which are rounded quotients such as `floor((i + 1)/2)` of what stands before them. So strides and blocks are exact, no set has an
-//! unknown that is not a function of its point, and a difference of two sets is a set again. A [`Map`] is a list of pieces with an
-//! affine target each, and a [`Coefficient`].
+//! A [`Set`] is a union of [`Piece`]s. A piece is the integer points that satisfy affine equalities and inequalities of parameters,
+//! dimensions and *divisions*, which are rounded quotients such as `floor((i + 1)/2)` of those before them. So strides and blocks are
+//! exact, no set has an unknown that is not a function of its point, and a difference of two sets is a set again. A [`Map`] is a list of
+//! pieces with an affine target each, and a [`Coefficient`].
 //!
 //! ```text
 //! [n] -> { [i, j] : 0 <= i <= j < n }                 an upper triangle
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Numbers are of 64 bits and never wrap around: an operation that would leave them, or that takes too long, says that it does not
-//! know, by [`Answer::Unknown`] or `None`. What it does say holds of all integers.
+//! know, by [`Answer::Unknown`] or `None`. Every other answer holds for all integers.
 //!
 //! | file | question | source |
 //! |---|---|---|

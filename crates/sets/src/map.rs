@@ -29,11 +29,11 @@ pub struct MapPiece {
     pub domain: Piece,
     /// The target's dimensions, as forms over the columns of the domain.
     pub target: Vec<Affine>,
-    /// What the value at the target is multiplied by.
+    /// The factor of the value at the target.
     pub coefficient: Coefficient,
 }
 
-/// A target, and what the value there is multiplied by.
+/// A target, and the factor of the value there.
 pub type Target = (Vec<i64>, Coefficient);
 
 /// A partial function from points to points.
@@ -96,7 +96,7 @@ impl Map {
         }
         let mut left = vec![piece.clone()];
         for other in &earlier {
-            // A difference keeps the columns of what it takes from, but for divisions that are left out: so these are taken in again.
+            // A difference keeps the columns of its first operand, but for divisions that are left out: so these are taken in again.
             let mut next = Vec::new();
             for part in left {
                 for domain in without(vec![part.domain.clone()], std::slice::from_ref(other))? {
@@ -180,7 +180,7 @@ impl Map {
         Some(Set::of_pieces(self.space.clone(), found))
     }
 
-    /// Whether all targets are in a set.
+    /// Yes if all targets are in a set.
     ///
     /// ```
     /// use lacunar_sets::{Answer, Map, Set};
@@ -242,7 +242,7 @@ impl Map {
         Some(Set::of_pieces(self.space.clone(), found))
     }
 
-    /// Whether two maps are the same: the same points, targets and coefficients.
+    /// Yes if two maps are the same: the same points, targets and coefficients.
     pub fn equals(&self, other: &Map) -> Answer {
         if !self.space.is_like(&other.space) || self.target.len() != other.target.len() {
             return Answer::No;

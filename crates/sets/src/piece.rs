@@ -1,4 +1,4 @@
-//! Pieces: what affine constraints leave of all integer points.
+//! Pieces: the integer points that satisfy affine constraints.
 //!
 //! The columns of a piece are numbered: first its parameters, then its dimensions, then its divisions ([`Div`]). The numerator of a
 //! division uses columns before it alone, so that its value follows from a point, and a constraint may use it like any other column.
@@ -30,7 +30,7 @@ pub struct Div {
     pub denominator: i64,
 }
 
-/// How a form of a constraint compares with 0.
+/// The comparison of a constraint's form with 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// It is 0.
@@ -42,7 +42,7 @@ pub enum Relation {
 /// One constraint of a piece.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Constraint {
-    /// How it compares.
+    /// The comparison.
     pub relation: Relation,
     /// The form that is compared with 0.
     pub form: Affine,
@@ -60,7 +60,7 @@ impl Constraint {
     }
 }
 
-/// What constraints leave of all points of some dimensions, for each value of some parameters.
+/// The points of some dimensions that constraints leave, for each value of some parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
     params: usize,
@@ -147,7 +147,7 @@ impl Piece {
         if denominator <= 0 {
             return None;
         }
-        // What is a multiple of the denominator need not be rounded: floor((5 i + 7)/3) = i + 2 + floor((2 i + 1)/3).
+        // Multiples of the denominator need not be rounded: floor((5 i + 7)/3) = i + 2 + floor((2 i + 1)/3).
         let part = |split: fn(i64, i64) -> i64| {
             let factors: Vec<i64> = numerator.factors().iter().map(|&factor| split(factor, denominator)).collect();
             Affine::new(factors, split(numerator.offset(), denominator))
@@ -169,7 +169,7 @@ impl Piece {
         whole.plus(&Affine::variable(self.outer() + place))
     }
 
-    /// A form that is what is left of another when multiples of a number are taken off: from 0 up to that number.
+    /// A form that is the remainder of another by a number: from 0 up to that number.
     pub fn modulo(&mut self, form: &Affine, by: i64) -> Option<Affine> {
         let quotient = self.floor(form, by)?;
         form.combined(1, &quotient, by.checked_neg()?)
@@ -256,8 +256,8 @@ impl Piece {
         rows::tidy(&mut piece.equalities, &mut piece.inequalities).then_some(piece)
     }
 
-    /// Writes constraints on a division by itself as constraints on what is divided: `floor(e/3) >= k` is `e >= 3 k`, and
-    /// `floor(e/3) <= k` is `e <= 3 k + 2`. Those that would not fit stay.
+    /// Writes constraints on a division by itself as constraints on its numerator: `floor(e/3) >= k` is `e >= 3 k`, and
+    /// `floor(e/3) <= k` is `e <= 3 k + 2`. Constraints that would not fit stay.
     fn unround(&mut self) {
         for place in (0..self.divs.len()).rev() {
             let column = self.outer() + place;

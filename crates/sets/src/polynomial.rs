@@ -1,6 +1,6 @@
 //! Polynomials with rational coefficients, over numbered variables.
 //!
-//! Numbers are of 128 bits; what does not fit is `None`.
+//! Numbers are of 128 bits; a result that does not fit is `None`.
 //!
 //! ```
 //! use lacunar_sets::{Affine, Polynomial};
@@ -118,7 +118,7 @@ impl Polynomial {
         Some(sum)
     }
 
-    /// What the powers of a variable are multiplied by, from the power 0 on.
+    /// The coefficients of the powers of a variable, from the power 0 on.
     fn by_power(&self, column: usize) -> Vec<Polynomial> {
         let mut parts: Vec<Polynomial> = Vec::new();
         for (powers, &ratio) in &self.terms {

@@ -10,7 +10,7 @@
 //! bounds with other factors         e <= 2 x, 3 x <= f       ceil(e/2) <= floor(f/3)
 //! ```
 //!
-//! The last line is exact because an integer lies between integers that are in order; it needs bounds without other unknowns. Where no
+//! The last line is exact because an integer lies between integers that are in order; it needs bounds without other unknowns. If no
 //! unknown has such bounds, one is eliminated as Pugh does (1992, §2.3): there is a value of it where the dark shadow says so, or one
 //! close to a lower bound, which is an equality. So a projection is exact, but may have several pieces, or be given up.
 
@@ -59,7 +59,7 @@ impl Row {
         self.unknown.terms().all(|(other, _)| other == unknown)
     }
 
-    /// The inequality divided by what divides it.
+    /// The inequality divided by the common divisor of its factors.
     fn divided(self) -> Row {
         let content = gcd(self.known.content(), self.unknown.content());
         Row { known: self.known.divided(content), unknown: self.unknown.divided(content) }
@@ -68,7 +68,7 @@ impl Row {
 
 #[derive(Clone)]
 struct Elimination {
-    /// What is left, with all that has no unknowns.
+    /// The result so far: all constraints without unknowns.
     piece: Piece,
     equalities: Vec<Row>,
     inequalities: Vec<Row>,
@@ -190,7 +190,7 @@ impl Elimination {
             self.equalities.remove(place);
             return self.replace(unknown, &Row { known: quotient, unknown: Affine::default() });
         }
-        // The unknown is what it was, less quotients of the others' factors by its own: these become smaller.
+        // The new unknown is the old one, less quotients of the others' factors by its own: these become smaller.
         let quotients: Vec<i64> = row.unknown.factors().iter().map(|&other| other.div_euclid(factor)).collect();
         let others = Affine::new(quotients, 0).without(unknown).negated()?;
         let value = Row { known: Affine::default(), unknown: others.plus(&Affine::variable(unknown))? };
@@ -208,7 +208,7 @@ impl Elimination {
         self.equalities.is_empty() && self.inequalities.is_empty()
     }
 
-    /// What is left after an unknown is solved for or eliminated: the points of all of these.
+    /// The eliminations that are left after an unknown is solved for or eliminated: the points of all of these.
     fn step(mut self) -> Option<Vec<Elimination>> {
         if !self.equalities.is_empty() {
             self.solve()?;
@@ -234,7 +234,8 @@ impl Elimination {
         Some(found)
     }
 
-    /// What each lower bound of an unknown says against each upper one; in the dark shadow, with room for an integer between.
+    /// The constraints that each pair of a lower and an upper bound of an unknown leaves; in the dark shadow, with room for an integer
+    /// between.
     fn shadow(mut self, unknown: usize, lower: &[&Row], upper: &[&Row], dark: bool) -> Option<Elimination> {
         self.inequalities.retain(|row| !row.unknown.uses(unknown));
         for low in lower {
@@ -246,7 +247,7 @@ impl Elimination {
         Some(self)
     }
 
-    /// The values of an unknown close to a lower bound: what the dark shadow may miss.
+    /// The values of an unknown close to a lower bound, which the dark shadow may miss.
     fn planes(&self, unknown: usize, lower: &[&Row], upper: &[&Row]) -> Option<Vec<Elimination>> {
         let a = upper.iter().map(|row| i128::from(row.unknown.factor(unknown)).abs()).max()?;
         let mut found = Vec::new();
@@ -265,7 +266,7 @@ impl Elimination {
         Some(found)
     }
 
-    /// What two bounds say of everything else.
+    /// The constraint that two bounds of an unknown leave on everything else.
     fn between(&mut self, unknown: usize, low: &Row, high: &Row) -> Option<Row> {
         let (b, a) = (low.unknown.factor(unknown), high.unknown.factor(unknown).checked_neg()?);
         if a == 1 || b == 1 {
@@ -290,8 +291,8 @@ fn in_the_dark(unknown: usize, low: &Row, high: &Row) -> Option<Row> {
     Some(Row { known: row.known.shifted(room.checked_neg()?)?, unknown: row.unknown })
 }
 
-/// True if every lower bound against every upper one is what is left of an unknown: one of the two has the factor 1, or neither has
-/// another unknown, so that quotients can be compared.
+/// True if comparing every lower bound with every upper one is an exact elimination of an unknown: one of the two has the factor 1,
+/// or neither has another unknown, so that quotients can be compared.
 fn is_exact(unknown: usize, lower: &[&Row], upper: &[&Row]) -> bool {
     let is_unit = |row: &Row| row.unknown.factor(unknown).unsigned_abs() == 1;
     let pair =

@@ -1,4 +1,4 @@
-//! Rows of constraints in their simplest form: what [`Piece`](crate::Piece) and the emptiness test have in common.
+//! Rows of constraints in their simplest form: the common part of [`Piece`](crate::Piece) and the emptiness test.
 //!
 //! On exit of [`tidy`] no row is a number, none can be divided, no two inequalities have the same direction, and two that leave one value
 //! are an equality. Nothing is lost: the rows hold of the same integers.

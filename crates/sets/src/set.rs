@@ -20,9 +20,9 @@ use crate::piece::Piece;
 /// The names of parameters and dimensions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Space {
-    /// Those of the parameters.
+    /// The names of the parameters.
     pub params: Vec<String>,
-    /// Those of the dimensions.
+    /// The names of the dimensions.
     pub dims: Vec<String>,
 }
 
@@ -131,7 +131,7 @@ impl Set {
         Set { space: self.space.clone(), disjoint: self.disjoint || pieces.len() < 2, pieces }
     }
 
-    /// Whether it has no point, for any value of the parameters.
+    /// Yes if it has no point, for any value of the parameters.
     pub fn is_empty(&self) -> Answer {
         Answer::all(self.pieces.iter().map(Piece::is_empty))
     }
@@ -188,12 +188,12 @@ impl Set {
         Some(Set { space: self.space.clone(), disjoint: self.disjoint || pieces.len() < 2, pieces })
     }
 
-    /// Whether all of its points are in another.
+    /// Yes if all of its points are in another.
     pub fn is_subset(&self, other: &Set) -> Answer {
         self.subtract(other).map_or(Answer::Unknown, |outside| outside.is_empty())
     }
 
-    /// Whether two sets have the same points.
+    /// Yes if two sets have the same points.
     pub fn equals(&self, other: &Set) -> Answer {
         self.is_subset(other).and(other.is_subset(self))
     }

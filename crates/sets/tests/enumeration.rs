@@ -1,7 +1,7 @@
 //! Every operation against enumeration: random sets of two and three dimensions with one parameter, over windows of points.
 //!
-//! Sets are made of random constraints with small factors, remainders among them, and are compared point by point with what the
-//! operation means. An operation may say that it does not know; [`known`] counts how often, so that it stays rare.
+//! Sets are made of random constraints with small factors, remainders among them, and are compared point by point with the
+//! definition of the operation. An operation may say that it does not know; [`known`] counts how often, so that it stays rare.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 const REACH: i64 = 5;
 
-/// A constraint: its kind, the factors of n, i, j, k, the constant, and what a remainder is taken by.
+/// A constraint: its kind, the factors of n, i, j, k, the constant, and the divisor of a remainder.
 type Drawn = (u8, [i64; 4], i64, i64);
 
 fn drawn() -> impl Strategy<Value = Drawn> {
@@ -226,7 +226,7 @@ fn visit(nest: &Nest, values: &[i64], found: &mut Vec<Vec<i64>>) {
         }
         all
     };
-    // Bounds use neither the value nor what depends on it, so that any value serves here.
+    // Bounds use neither the value nor the divisions that depend on it, so that any value serves here.
     let outer = with_divs(0);
     let up = |value: i64, by: i64| -(-value).div_euclid(by);
     let low = level.lower.iter().map(|bound| up(bound.form.at(&outer).unwrap(), bound.denominator)).max().unwrap();
@@ -305,7 +305,7 @@ fn preimages() {
     });
 }
 
-/// A piece of a map: its constraints, the factors of its targets, and whether it has a coefficient.
+/// A piece of a map: its constraints, the factors of its targets, and a flag that is true if it has a coefficient.
 type DrawnPart = (Vec<Drawn>, [i64; 3], [i64; 3], bool);
 
 /// A map of two dimensions from drawn pieces and targets.

@@ -1,4 +1,4 @@
-//! COMET's test suite: whole programs in its language, with the files they read and what they print.
+//! COMET's test suite: whole programs in its language, with the files they read and their output.
 //!
 //! ```text
 //! IndexLabel [i] = [4];                         A(i,j), B(j,k) in the formats that are declared,
@@ -47,7 +47,7 @@ pub fn cases(text: &str) -> Vec<ConformanceCase> {
     lines.map(case).collect()
 }
 
-/// Why a program is not translated.
+/// The reason why a program is not translated.
 enum Stop {
     /// It needs something that is not built.
     Missing(String),
@@ -289,7 +289,7 @@ impl Reader<'_> {
         pattern_of(name)
     }
 
-    /// Reads a file of the case: which one, and which triangle of it (0 and 1 all, 2 strictly lower, 3 lower, 4 strictly
+    /// Reads a file of the case: its number, and the triangle of it (0 and 1 all, 2 strictly lower, 3 lower, 4 strictly
     /// upper, 5 upper).
     fn read(&mut self, name: &str, arguments: &str) -> Result<(), Stop> {
         let mut numbers = arguments.split(',').map(|word| word.trim().parse::<u8>().unwrap_or(0));

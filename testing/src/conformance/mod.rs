@@ -29,7 +29,7 @@ pub struct Runnable {
     pub reference: Reference,
     /// True if it came with a schedule.
     pub scheduled: bool,
-    /// Why its schedule is not applied, where it is not: the result must be the same.
+    /// The reason why its schedule is not applied, if it is not: the result must be the same.
     pub unscheduled: Option<String>,
 }
 
@@ -47,12 +47,12 @@ pub fn file(name: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// How a suite went: how many cases ran, which features are missing.
+/// The outcome of a suite: the number of cases that ran, and the missing features.
 #[derive(Default)]
 pub struct Summary {
     /// Cases that are run.
     pub run: usize,
-    /// Of these, cases with a schedule that is applied.
+    /// The cases among these with a schedule that is applied.
     pub scheduled: usize,
     /// Cases that are run without their schedule, under the reason.
     pub unscheduled: BTreeMap<String, Vec<String>>,

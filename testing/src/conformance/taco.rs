@@ -52,8 +52,8 @@ struct TacoTensor {
     coo: Option<Vec<(Vec<u64>, Value)>>,
 }
 
-/// Functions that taco's tests define themselves, in C++, as operators: by the regions that these visit, and what they compute there. `xor`
-/// is of what is stored, not of bits; conditions are numbers.
+/// Functions that taco's tests define themselves, in C++, as operators: by the regions that these visit, and the values that they compute
+/// there. `xor` is of stored entries, not of bits; conditions are numbers.
 const CUSTOM: [(&str, &str); 9] = [
     ("testOp", "op testOp(b, c, d) { at (b, c) b * c + d, at (b, d) b * c + d, at (c, d) b * c + d }"),
     ("specialOp", "op specialOp(b, c, d) { at (b, c) b * c, at (b, d) d - b, at (c, d) c + d }"),
@@ -260,8 +260,8 @@ fn apply(name: &str, args: Vec<String>) -> String {
     if args.is_empty() { name.to_string() } else { format!("{name}({})", args.join(",")) }
 }
 
-/// An expression as text, and whether its value is an integer in taco, as that of an index variable is; `None` if it is converted to
-/// a type that we do not know.
+/// An expression as text, and a flag that is true if its value is an integer in taco, as that of an index variable is; `None` if it
+/// is converted to a type that we do not know.
 fn render(expr: &Expr, dtypes: &BTreeMap<String, DType>, placed: Placed<'_>) -> Option<(String, bool)> {
     Some(match &expr.kind {
         ExprKind::Identity(_) | ExprKind::List { .. } => return None,

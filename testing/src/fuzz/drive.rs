@@ -25,9 +25,9 @@ use super::Target;
 use super::mutate::mutate;
 use crate::runner::guarded;
 
-/// How long one input may take.
+/// The time that one input may take.
 pub const PATIENCE: Duration = Duration::from_secs(20);
-/// How many inputs are mutated further, at most.
+/// The most inputs that are mutated further.
 const MOST: usize = 4096;
 
 thread_local! {
@@ -38,7 +38,7 @@ thread_local! {
 /// The time, the seed and the folders for a run of a target.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How long.
+    /// The time.
     pub time: Duration,
     /// The seed of the random choices.
     pub seed: u64,
@@ -53,9 +53,9 @@ pub struct Plan {
 pub struct Report {
     /// The target.
     pub name: &'static str,
-    /// How many inputs it was called with.
+    /// The number of inputs that it was called with.
     pub inputs: u64,
-    /// How many answers there were.
+    /// The number of answers.
     pub answers: usize,
     /// The failures: place and message, and the file with the input.
     pub failures: Vec<(String, PathBuf)>,
@@ -142,7 +142,7 @@ impl Run<'_> {
         report
     }
 
-    /// Calls the target; whether its answer is new.
+    /// Calls the target; returns true if its answer is new.
     fn call(&mut self, input: &[u8], report: &mut Report) -> bool {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), input.to_vec()));
         let answer = guarded(|| (self.target.run)(input));

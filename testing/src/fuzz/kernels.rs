@@ -10,7 +10,7 @@ use lacunar_runtime::{Buffer, Tensor};
 
 use super::{Input, Target, answer, text};
 
-/// How many random functions are seeds.
+/// The number of random functions that are seeds.
 const FUNCTIONS: u64 = 60;
 /// Statements that the interpreter may execute, and bytes that an array of a function may take.
 const STEPS: u64 = 20_000;

@@ -1,4 +1,4 @@
-//! Schemas of nodes: texts that are refused, or read back from what is printed; and trees of them that are checked, or refused.
+//! Schemas of nodes: texts that are refused, or read back from their printed form; and trees of them that are checked, or refused.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -67,7 +67,7 @@ pub(super) const SCHEMAS: Target = Target {
     },
 };
 
-/// What becomes of a few elements.
+/// The fate of a few elements that are stored in levels of a schema.
 fn built(schema: Schema) -> String {
     static MADE: AtomicUsize = AtomicUsize::new(0);
     let is_large = schema.nodes().iter().any(|node| node.words(0) > WORDS);

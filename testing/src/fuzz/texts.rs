@@ -8,7 +8,7 @@ use lacunar_notation::{Program, Role};
 use super::{Input, Target, answer, text};
 use crate::suite::corpus_instances;
 
-/// Longer texts of programs are not compiled: how long that takes is no promise.
+/// Longer texts of programs are not compiled: nothing is promised about the time that takes.
 const LONG: usize = 600;
 
 pub(super) const EXPRESSIONS: Target = Target {
@@ -67,7 +67,7 @@ pub(super) const EXPRESSIONS: Target = Target {
     },
 };
 
-/// The declarations of a program's inputs, which lines of its text may hold: what is printed of actions leaves them out.
+/// The declarations of a program's inputs, which lines of its text may hold: printed actions leave them out.
 fn declared(program: &Program) -> Declarations {
     let tensors = program.tensors.iter().map(|(_, tensor)| tensor);
     let inputs = tensors.filter(|tensor| tensor.role == Role::Input && tensor.indicator.is_none());

@@ -1,4 +1,4 @@
-//! Statements that compute again what another one has, with dimensions and operands in another order: compilers copy it.
+//! Statements that compute the same as another one, with dimensions and operands in another order: compilers copy it.
 
 use fastrand::Rng;
 use lacunar_base::random::Draw;
@@ -7,7 +7,7 @@ use lacunar_notation::BinaryFn;
 use super::FAR;
 use crate::sketch::{Operand, Sketch, Statement, Tree};
 
-/// Now and then, a program whose last statement is there twice. It is drawn apart, so that other programs are what they are without it.
+/// Now and then, a program whose last statement is there twice. It is drawn apart, so that other programs stay the same.
 pub(super) fn with_last_again(mut sketch: Sketch) -> Sketch {
     let mut rng = Rng::with_seed(sketch.seed.rotate_left(17) ^ 0xa6a1);
     let Some(last) = sketch.statements.last().cloned() else { return sketch };

@@ -6,7 +6,7 @@ use super::{FAR, Generator};
 use crate::sketch::Tree;
 
 impl Generator<'_> {
-    /// A tensor, mostly dense, times itself at other coordinates: what is summed of it may be symmetric.
+    /// A tensor, mostly dense, times itself at other coordinates: a sum of such products may be symmetric.
     pub(super) fn with_itself(&mut self) -> Option<Tree> {
         let mut vars: Vec<usize> = (0..self.vars).filter(|&var| self.sketch.sizes[var] < FAR).collect();
         self.rng.shuffle(&mut vars);

@@ -18,7 +18,7 @@ const ONE_IN: u32 = 40;
 /// The most places of the statement's variables.
 const MOST_PLACES: u64 = 600;
 
-/// Now and then, a program of which a statement has many operands. It is drawn apart, so that other programs are what they are without it.
+/// Now and then, a program of which a statement has many operands. It is drawn apart, so that other programs stay the same.
 pub(super) fn with_many_operands(mut sketch: Sketch) -> Sketch {
     let mut rng = Rng::with_seed(sketch.seed.rotate_left(29) ^ 0x6d61_6e79);
     let place = rng.usize(..sketch.statements.len());

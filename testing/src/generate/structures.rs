@@ -139,7 +139,7 @@ fn with_masked_result(rng: &mut Rng, sketch: &Sketch) -> Option<(Sketch, Instanc
     Some((made, found))
 }
 
-/// The sketch with some results in packed formats, if what is known of operands tells that they have the structures.
+/// The sketch with some results in packed formats, if the structures of operands tell that they have the structures.
 fn with_packed_results(rng: &mut Rng, sketch: &Sketch) -> Option<(Sketch, Instance)> {
     let mut made = sketch.clone();
     for operand in made.tensors.iter_mut().filter(|operand| !operand.given && operand.fill.is_none()) {

@@ -1,7 +1,7 @@
 //! Converting a tensor from one named format to another, for many pairs.
 //!
-//! A tensor is packed into every format; what is stored must be the entries it was packed from. Then each is converted to
-//! others; the result must be what packing gives, or at least hold the same entries. Zeros are no matter: those that
+//! A tensor is packed into every format; the stored entries must be those it was packed from. Then each is converted to
+//! others; the result must be the same as by packing, or at least hold the same entries. Zeros are no matter: those that
 //! fill up blocks cannot be told from others.
 //!
 //! A conversion that would take more memory than a test should is counted as refused; [`places`] tells before it is
@@ -145,7 +145,7 @@ fn is_negative_zero(bytes: &[u8]) -> bool {
     bytes.split_last().is_some_and(|(last, others)| *last == 0x80 && others.iter().all(|byte| *byte == 0))
 }
 
-/// How many positions the level of a format with the most has, at most, for these entries; `None` where that overflows.
+/// The number of positions of a format's largest level, at most, for these entries; `None` if that overflows.
 pub fn places(coo: &Coo, format: &Format) -> Option<u64> {
     let natural: Vec<Term> = format.mode_order().iter().map(|&d| Term::Whole(d)).collect();
     let terms = format.map().map_or(natural.as_slice(), |map| map.terms());

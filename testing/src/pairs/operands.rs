@@ -186,7 +186,7 @@ impl Kind {
         jobs
     }
 
-    /// How many expressions there are.
+    /// The number of expressions.
     pub fn expressions(&self) -> usize {
         self.expressions.len()
     }

@@ -1,4 +1,4 @@
-//! A table of pairs: for each row and each column how much was right, and how much was refused and why.
+//! A table of pairs: for each row and each column the numbers of right results, and of refusals with their reasons.
 //!
 //! ```text
 //! from \ to     csr    dia
@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 /// The outcome of one pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The result is what it should be.
+    /// The result is as expected.
     Right,
     /// It was not done, for a reason.
     Refused(String),

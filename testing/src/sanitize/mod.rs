@@ -1,11 +1,11 @@
-//! Kernels as C that a sanitizer watches: each access of memory, each shift and conversion, or what threads do to each other.
+//! Kernels as C that a sanitizer watches: each access of memory, each shift and conversion, or the races of threads.
 //!
 //! A process that runs kernels so has an environment of its own: a C compiler with the sanitizer's flags, and the sanitizer's library
 //! loaded before all others, because the process itself is compiled without. Memory that is not released is no fault: it is kept
-//! for later kernels. OpenMP's library is not compiled with the thread sanitizer either; what it orders is said by a library
-//! between (`openmp.c`).
+//! for later kernels. OpenMP's library is not compiled with the thread sanitizer either; a library between (`openmp.c`) reports the
+//! order that it makes.
 //!
-//! [`corpus`] runs the corpus in such processes, one for each sanitizer, and finds the reports in what they say:
+//! [`corpus`] runs the corpus in such processes, one for each sanitizer, and finds the reports in their output:
 //!
 //! ```text
 //! corpus --sanitize thread nodes/sum
@@ -59,8 +59,8 @@ impl Sanitizer {
         }
     }
 
-    /// The environment of a process whose kernels it watches. What has to be compiled for that is put into a folder, and must stay there
-    /// as long as processes are started.
+    /// The environment of a process whose kernels it watches. Code that has to be compiled for that is put into a folder, and must stay
+    /// there as long as processes are started.
     ///
     /// # Errors
     /// There is no GCC, or it lacks the sanitizer.
@@ -86,7 +86,7 @@ impl Sanitizer {
     }
 }
 
-/// Where GCC has one of its libraries.
+/// The path of one of GCC's libraries.
 fn library(name: &str) -> Result<String, String> {
     let output = Command::new("gcc").arg(format!("-print-file-name={name}")).output();
     let output = output.map_err(|error| format!("gcc cannot be started: {error}"))?;

@@ -2,7 +2,7 @@
 //!
 //! LLVM generates most kernels without optimizing them: a wrong kernel is wrong with and without, and code that is not optimized
 //! is there ten times as soon. One instance in [`USUAL_ONE_IN`] is compiled as users' kernels are, and one in [`MOST_ONE_IN`] with
-//! all of LLVM's passes; which, changes from day to day. So does the machine that the code is for.
+//! all of LLVM's passes; which, changes from day to day. The machine that the code is for changes as well.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -36,7 +36,7 @@ const INTERPRETER_ONE_IN: (u64, u64) = (2, 12);
 const LLVM_ONE_IN: (u64, u64) = (8, 24);
 const C_ONE_IN: (u64, u64) = (40, 200);
 
-/// What is read back of a kernel.
+/// The part of a kernel that is read back.
 #[derive(Clone, Copy, PartialEq)]
 enum Text {
     /// Nothing.
@@ -51,18 +51,18 @@ enum Text {
 struct BackEnd {
     name: &'static str,
     backend: Backend,
-    /// The text that is printed of kernels and read back, so that what is read takes their place.
+    /// The text that is printed of kernels and read back, so that the read ones take their place.
     text: Text,
     /// One in so many instances is taken, chosen by its id; of sweeps, one in so many.
     one_in: (u64, u64),
-    /// How much the back end works on code, unless that changes from instance to instance.
+    /// The effort of the back end on code, unless that changes from instance to instance.
     optimization: Option<Optimization>,
 }
 
-/// The engines of a test program, which knows what passed before by its name: the interpreter on a twelfth of the sweeps and on half of
-/// all else, LLVM on a twenty-fourth of the sweeps and on an eighth of all else, and C, in batches, on a smaller sample.
-/// `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`, `most`)
-/// says how much the back ends work on code.
+/// The engines of a test program, which knows the comparisons that passed before by its name: the interpreter on a twelfth of the
+/// sweeps and on half of all else, LLVM on a twenty-fourth of the sweeps and on an eighth of all else, and C, in batches, on a smaller
+/// sample. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`,
+/// `most`) says how much the back ends work on code.
 pub fn suite(name: &str) -> Arc<Suite> {
     let c = Batched {
         name: "c",
@@ -121,7 +121,7 @@ fn runs_here(name: &str) -> bool {
     Machine::named(name).is_some_and(|machine| machine.instructions.runs_here())
 }
 
-/// For every other instance, caches that keep nothing, and no short lists: small inputs then come to what large ones do.
+/// For every other instance, caches that keep nothing, and no short lists: small inputs then take the same path as large ones.
 fn no_caches(instance: &Instance) -> Option<Reach> {
     data::seed(&[&instance.id]).is_multiple_of(2).then_some(Reach { kept: 0, lines_ahead: 128, listed: 0 })
 }
@@ -130,7 +130,7 @@ fn no_caches(instance: &Instance) -> Option<Reach> {
 const MOST_WITHOUT_SIZES: u64 = 1 << 16;
 
 impl BackEnd {
-    /// How much the back end works on an instance's code.
+    /// The effort of the back end on an instance's code.
     fn optimization(&self, instance: &Instance) -> Optimization {
         self.optimization.unwrap_or_else(|| match self.backend {
             Backend::Llvm if chosen(&instance.id, today(), MOST_ONE_IN) => Optimization::Most,
@@ -139,8 +139,8 @@ impl BackEnd {
         })
     }
 
-    /// The machine that an instance's code is for: another one every day, for LLVM among those whose code this processor runs. What is
-    /// measured of the machine at hand is not taken: its figures differ from run to run, so that a failure could not be repeated.
+    /// The machine that an instance's code is for: another one every day, for LLVM among those whose code this processor runs.
+    /// Measurements of the machine at hand are not taken: its figures differ from run to run, so that a failure could not be repeated.
     fn machine(&self, instance: &Instance) -> Option<String> {
         let runs = |name: &&str| self.backend != Backend::Llvm || runs_here(name);
         let named: Vec<&str> = model::NAMES.into_iter().filter(runs).collect();
@@ -169,7 +169,7 @@ impl BackEnd {
         let Declarations { formats, dtypes, fills, structures, unique, inputs, given, .. } = declarations.clone();
         let mut bare =
             Declarations { formats, dtypes, fills, structures, unique, inputs, given, ..Declarations::default() };
-        // Where indices are no variables, and of tensors that are made up, the sizes of the inputs do not tell those that are declared.
+        // For indices that are no variables, and for tensors that are made up, the sizes of the inputs do not tell the declared ones.
         let mut needs_sizes = instance.program.tensors.iter().any(|(_, tensor)| tensor.role == Role::Indicator);
         Action::visit(&instance.program.body, &mut |action| {
             needs_sizes |= matches!(action, Action::Fill(..) | Action::Random { .. });
@@ -217,7 +217,7 @@ impl BackEnd {
         Kernel::compile(&instance.source, &Options { schedule, ..options })
     }
 
-    /// How an instance is compiled, but for its schedule.
+    /// The options of compiling an instance, but for its schedule.
     fn options(&self, instance: &Instance, phase: Phase, declarations: Declarations, specialize: bool) -> Options {
         let setup = &instance.setup;
         Options {
@@ -324,20 +324,21 @@ impl BackEnd {
     }
 }
 
-/// True for loops whose text is not read: it does not say what loops through stored dimensions recover, and no number in it is complex.
+/// True for loops whose text is not read: it does not tell the variables that loops through stored dimensions recover, and no number in it
+/// is complex.
 pub fn has_no_text(kernel: &Loops) -> bool {
     let is_apart = |tensor: &Tensor| tensor.view.is_some() || (tensor.dtype.is_complex() && !tensor.fill().is_zero());
     !kernel.stored.recovered.is_empty() || kernel.tensors.iter().any(|(_, tensor)| is_apart(tensor))
 }
 
 /// True if a printed kernel has loops that are not read: positions under a workspace, the unique elements of a tensor, or positions of
-/// what planning has made of a tensor.
+/// a tensor that planning has made of another.
 pub fn is_unreadable(error: &Error) -> bool {
     matches!(error, Error::Program { diagnostics, .. }
         if diagnostics.iter().all(|found| ["E1206", "E1207", "E1415"].contains(&found.code)))
 }
 
-/// How a kernel stores what it reads and writes: formats, and what is converted.
+/// The storage of a kernel's inputs and results: formats, and conversions.
 fn stored(kernel: &Kernel) -> Vec<(Vec<Format>, Vec<Conversion>, Option<Format>)> {
     let of = |step: &Step| {
         let stored = step.kernel().tensors.iter().filter(|(_, tensor)| !matches!(tensor.role, Role::Workspace(_)));

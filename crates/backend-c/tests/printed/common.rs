@@ -1,5 +1,5 @@
-//! The shared parts of the tests: kernels to print, and a C program that runs kernels on given data and prints what
-//! they leave.
+//! The shared parts of the tests: kernels to print, and a C program that runs kernels on given data and prints the
+//! results.
 //!
 //! The program is plain C built from the printed kernels as one file, so that a test exercises the printed text alone:
 //! no Rust calls into it. Its output has a line for each status and each array.

@@ -1,8 +1,8 @@
 //! Arithmetic and comparisons on `Bool`s, integers and reals (complex numbers: `complex.rs`).
 //!
-//! Integer division is guarded rather than branched on: the divisor is replaced by 1 where the machine would trap (it is 0,
-//! or it is -1 and the dividend the smallest integer), which is already right in the second case, and the quotient by 0 in
-//! the first. A constant divisor makes LLVM drop the guards.
+//! Integer division is guarded rather than branched on. If the machine would trap (the divisor is 0, or it is -1 and the
+//! dividend the smallest integer), the divisor is replaced by 1. This is already right in the second case; in the first,
+//! the quotient is replaced by 0. A constant divisor makes LLVM drop the guards.
 
 use inkwell::values::{FloatValue, IntMathValue, IntValue};
 use inkwell::{FloatPredicate, IntPredicate};

@@ -63,7 +63,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(self.builder.build_int_z_extend(byte.into_int_value(), self.context.i64_type(), "")?)
     }
 
-    /// Gives what was there before.
+    /// Returns the earlier value.
     fn atomic_int(
         &self,
         array: ArrayId,

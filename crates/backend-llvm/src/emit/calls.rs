@@ -106,7 +106,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let given = self.load_word(word + 1, false)?.into_int_value();
         let long = self.context.i64_type();
         let Array { role, elem, .. } = self.source.arrays[array];
-        // Nothing is said of what the kernel makes.
+        // The caller gives no type code for arrays that the kernel makes.
         let code = if role == ArrayRole::Grown { 0 } else { u64::from(type_code(elem)) };
         let said = long.const_int(code << LENGTH_BITS, false);
         let rest = self.builder.build_int_sub(given, said, "")?;

@@ -1,7 +1,8 @@
 //! Expressions: a walk over the hash-consed graph, each node once a statement.
 //!
-//! The walk keeps its own stack, so that deep expressions cannot overflow the machine's, and remembers what the current
-//! statement has evaluated, so that shared operands are not evaluated once per path (which could be exponentially many).
+//! The walk keeps its own stack, so that deep expressions cannot overflow the machine's, and remembers the values that
+//! the current statement has evaluated, so that shared operands are not evaluated once per path (which could be
+//! exponentially many).
 
 use inkwell::values::BasicValueEnum;
 use lacunar_imp::{Expr, ExprId, VarId};

@@ -1,11 +1,11 @@
-//! Loop metadata: how LLVM's vectorizer should treat a loop.
+//! Loop metadata: hints to LLVM's vectorizer.
 //!
 //! Left to itself, the vectorizer runs a loop that gathers (`t += a[p] * x[crd[p]]`) in several interleaved copies of
-//! wide vectors, which pays for long rows only: the remainder runs one element at a time, and rows of sparse matrices
+//! wide vectors. This pays for long rows only: the remainder runs one element at a time, and rows of sparse matrices
 //! are short. One 256-bit vector without interleaving, and the remainder in one more under a mask, was the best
 //! compromise on seven matrices with 3 to 17,000 values a row (x86 with AVX-512; widths 1, 4 and 8, 1 to 8 copies, with
-//! and without masks): up to 1.9 times as fast on short rows of varying length, at most 1.2 times slower on rows of
-//! exactly 7.
+//! and without masks). It is up to 1.9 times as fast on short rows of varying length, and at most 1.2 times slower on
+//! rows of exactly 7.
 //!
 //! A loop that is to be unrolled has metadata that says so.
 //!
@@ -48,7 +48,7 @@ pub(super) struct Vectors {
     pub(super) compresses_bytes: bool,
     /// True if there are conversions between `f16` and `f32`.
     pub(super) halves: bool,
-    /// How a vector is filled with elements that lie apart.
+    /// The way to fill a vector with elements that lie apart.
     pub(super) filling: Filling,
 }
 
@@ -88,7 +88,7 @@ impl Vectors {
 /// The work that a function has for LLVM's passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
-    /// There are loops that may be unrolled, vectorized or replaced by calls, or complex numbers, whose parts become vectors.
+    /// True if there are loops that may be unrolled, vectorized or replaced by calls, or complex numbers, whose parts become vectors.
     pub(crate) loops: bool,
 }
 
@@ -132,16 +132,16 @@ pub(super) fn counts(function: &Function, cond: ExprId, body: &Block) -> bool {
     body.iter().any(counted)
 }
 
-/// How a loop should be treated.
+/// The treatment of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LoopHint {
     /// Elements of a vector; 0: as LLVM likes.
     width: u32,
     /// Copies of the body that run at once; 0: as LLVM likes.
     interleave: u32,
-    /// The remaining elements take one more vector under a mask, rather than one step each.
+    /// True if the remaining elements take one more vector under a mask, rather than one step each.
     masked: bool,
-    /// How often the body is repeated; 0: for every iteration.
+    /// The number of copies of the body; 0: one for every iteration.
     unroll: Option<u32>,
 }
 

@@ -1,9 +1,9 @@
 //! Arrays: their places, loads and stores, memory for them.
 //!
 //! An input or output array is a pointer that is loaded once. A grown or local array has a *header*, pointer and
-//! capacity: for a grown one the caller's argument words (so the caller always knows what to release), for a local one
-//! a place on the stack. The header is read where it is needed; as no store to an array can change it (see `alias.rs`),
-//! LLVM hoists it out of loops that do not grow the array.
+//! capacity: for a grown one the caller's argument words (so the caller always knows the memory to release), for a
+//! local one a place on the stack. The header is read where it is needed; as no store to an array can change it (see
+//! `alias.rs`), LLVM hoists it out of loops that do not grow the array.
 #![allow(unsafe_code)]
 
 use inkwell::types::{ArrayType, BasicType, BasicTypeEnum};

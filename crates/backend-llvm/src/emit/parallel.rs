@@ -1,8 +1,8 @@
 //! Parallel loops: the body becomes a function of its own, which the runtime calls for each iteration.
 //!
-//! The body gets its captures through a *context*, a row of words on the stack of the function around: the runtime
-//! table, the values that variables have now (the body does not change them), and pointers to the arrays' elements
-//! (which stay where they are as long as the loop runs). The body loads them once, at its start.
+//! The body gets its captures through a *context*, a row of words on the stack of the function around. The context has
+//! the runtime table, the values that variables have now (the body does not change them), and pointers to the arrays'
+//! elements (which stay where they are as long as the loop runs). The body loads them once, at its start.
 //!
 //! ```text
 //! define internal i32 @f.parallel(ptr %context, i64 %i)    0, or the status that the iteration failed with

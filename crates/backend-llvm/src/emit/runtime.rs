@@ -68,7 +68,7 @@ pub(crate) enum Table {
     },
 }
 
-/// Words of a table of the object's own: the functions, a number of threads, whether they are busy.
+/// Words of a table of the object's own: the functions, a number of threads, and a mark that is set while they are busy.
 const OWN_WORDS: u32 = RUNTIME_FUNCTIONS.len() as u32 + 2;
 
 impl<'ctx> Emitter<'ctx, '_> {

@@ -31,7 +31,7 @@ use crate::LlvmError;
 const UNDER_WAY: u64 = 8;
 /// The most copies.
 const MOST: u64 = 4;
-/// The number of turns of all copies that makes a loop long: short loops overlap with what follows.
+/// The number of turns of all copies that makes a loop long: short loops overlap with the code behind them.
 const LONG: i64 = 4;
 
 impl<'ctx> Emitter<'ctx, '_> {

@@ -109,7 +109,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.position_before(&self.frame.entry_end);
         let slot = self.builder.build_alloca(value::register_type(self.context, ty), &self.source.vars[like].name)?;
         self.builder.position_at_end(here);
-        // Added to -0, a sum of -0 stays what it is.
+        // Added to -0, a sum of -0 stays -0.
         let zero = value::constant(self.context, Const::real(ty, -0.0));
         self.builder.build_store(slot, zero.parts().0)?;
         Ok(Place::Slots(slot, None))

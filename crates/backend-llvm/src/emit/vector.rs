@@ -557,7 +557,7 @@ impl<'ctx> VectorLoop<'ctx, '_> {
         self.loads.iter().rev().find(|(known, ..)| *known == var).map(|&(_, array, index)| (array, index))
     }
 
-    /// True if an index of lanes that are left is what a masked load has given.
+    /// True if an index of lanes that are left was given by a masked load.
     fn is_loaded(&self, function: &Function, index: ExprId) -> bool {
         match function.exprs[index] {
             Expr::Var(var) => self.left && self.loaded(var).is_some(),

@@ -158,7 +158,7 @@ impl Layout {
         section.checked_add(usize::try_from(symbol.address()).ok()?).filter(|place| *place <= self.bytes)
     }
 
-    /// Writes what a relocation asks for at a place.
+    /// Writes the value of a relocation at its place.
     fn relocate(
         &mut self,
         file: &File<'_>,

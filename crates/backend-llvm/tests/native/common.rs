@@ -1,5 +1,5 @@
 //! Runs compiled kernels on the memory that the reference interpreter takes, with a runtime table of its own that counts
-//! what is allocated, fills what is not zeroed with a pattern, and can be told to run out of memory.
+//! allocations, fills memory that is not zeroed with a pattern, and can be told to run out of memory.
 //!
 //! The table's state belongs to one run at a time: runs wait for each other. A run's own threads share it.
 // Not every test file uses everything.
@@ -23,7 +23,7 @@ use lacunar_runtime::{Header, abi, pool};
 use num_complex::Complex;
 
 thread_local! {
-    /// How many allocations succeed in the next runs of this thread.
+    /// The number of allocations that succeed in the next runs of this thread.
     static BUDGET: Cell<usize> = const { Cell::new(usize::MAX) };
     /// The byte that memory is filled with that is not asked to be zero.
     static PATTERN: Cell<u8> = const { Cell::new(0xA5) };
@@ -33,7 +33,7 @@ thread_local! {
 static RUN: Mutex<()> = Mutex::new(());
 /// The size of each allocated block, by address.
 static LIVE: Mutex<Option<HashMap<usize, usize>>> = Mutex::new(None);
-/// How many more allocations succeed.
+/// The number of allocations that still succeed.
 static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
 static FILLER: AtomicUsize = AtomicUsize::new(0);
 
@@ -229,7 +229,7 @@ pub enum Runtime {
     Checking,
     /// The product's.
     Real,
-    /// None is passed: a shipped kernel has its own.
+    /// No runtime is passed: a shipped kernel has its own.
     Own,
 }
 

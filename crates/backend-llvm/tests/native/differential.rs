@@ -10,7 +10,7 @@ use lacunar_runtime::pool;
 
 /// The number of functions. Each is compiled without optimization, and in one of three other ways.
 const FUNCTIONS: u64 = 300;
-/// On which runtime, with how many threads.
+/// The runtimes, with numbers of threads.
 const RUNS: [(Runtime, usize); 4] =
     [(Runtime::Checking, 1), (Runtime::Checking, 2), (Runtime::Checking, 4), (Runtime::Real, 2)];
 /// Doubles can have been computed from singles, in another order than the interpreter's.

@@ -220,7 +220,7 @@ fn large_fills_take_all_threads() {
 
 #[test]
 fn arrays_that_iterations_share_are_no_tiles() {
-    // A tile that is summed in copies is stored whole, so that it would overwrite what other iterations add to their elements.
+    // A tile that is summed in copies is stored whole, so that it would overwrite the additions of other iterations to their elements.
     let tiles = |kind: &str| {
         let text = format!(
             "kernel sums(in parts: f64[], out y: f64[], n: i64) {{

@@ -111,7 +111,7 @@ fn every_version_has_its_own_instructions() {
     assert!(body(&assembly, "axpy").iter().any(|line| line.contains("lac.level")), "{assembly}");
 }
 
-/// Two kernels in one object: one has loops of threads, and the object has what these need, once.
+/// Two kernels in one object: one has loops of threads, and the object has the code that these need, once.
 #[test]
 fn kernels_share_an_object() {
     let make = |name: &str, parallel: bool| {

@@ -143,7 +143,7 @@ fn segments_that_are_gathered_by_ask_for_what_stands_ahead() {
         let ir = llvm_ir(&function(&text), &CompileOptions::default()).unwrap();
         ir.matches("call void @llvm.prefetch").count()
     };
-    // The coordinates and the values, once for each row; nothing where the processor sees what comes by itself.
+    // The coordinates and the values, once for each row; nothing for loads that the processor foresees by itself.
     assert_eq!((asked("x[i64(j)]"), asked("x[p]")), (2, 0));
 }
 
@@ -308,7 +308,7 @@ fn an_accumulated_row_stays_in_registers() {
         assert!(!ir.contains("alloca"), "{ir}");
     }
     if cfg!(target_arch = "x86_64") && std::is_x86_feature_detected!("avx512vl") {
-        // One tile of four vectors in turn with another one, and by itself for what is left.
+        // One tile of four vectors in turn with another one, and by itself for the rest.
         let code = assembly(&function(text), &CompileOptions::default()).unwrap();
         assert_eq!(code.lines().filter(|line| line.contains("vfmadd") && line.contains("zmm")).count(), 12, "{code}");
     }

@@ -1,4 +1,4 @@
-//! The entries of a tensor by what a structure says of them: those that are unique, and those that follow from others.
+//! The entries of a tensor under a structure: those that are unique, and those that follow from others.
 //!
 //! ```text
 //! symmetric      | u u . |   u unique: the upper triangle

@@ -2,8 +2,8 @@
 //!
 //! An edge runs in a lane of its own: the first edge between neighbors goes straight down, the others swing out to the
 //! left or right, past everything that is already there, and carry their label on the outer side. The column is cut
-//! into bands, one for each node and one for each space between nodes; what matters is how far each band is filled on
-//! either side (a greedy form of the lane assignment of orthogonal layouts).
+//! into bands, one for each node and one for each space between nodes; each band keeps the distance to which it is
+//! filled on either side (a greedy form of the lane assignment of orthogonal layouts).
 //!
 //! ```text
 //!        .          root
@@ -30,7 +30,7 @@ const PITCH: f32 = 96.0;
 const NEAR: f32 = 5.0;
 const APART: f32 = 14.0;
 const ARROW: f32 = 8.0;
-/// How far a lane is from its ends before it runs straight.
+/// The distance from an end of a lane after which it runs straight.
 const SWING: f32 = 34.0;
 
 /// Draws an iteration graph. An edge to or from a node that does not exist is left out.
@@ -120,7 +120,7 @@ impl<'a> Nodes<'a> {
 /// The way of an edge beside the column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Lane {
-    /// How far right of the column; negative on the left.
+    /// The distance to the right of the column; negative on the left.
     x: f32,
     /// True if the label is left of the lane.
     left: bool,
@@ -146,8 +146,8 @@ fn port(placed: &[Placed<'_>], lane: Lane, node: usize, below: bool) -> f32 {
     (30.0 + step * rank as f32).to_radians() * lane.x.signum()
 }
 
-/// How far each band of the column is filled to the left and to the right. Band `2 n` is that of node `n`; those
-/// between belong to the spaces.
+/// The distances to which each band of the column is filled to the left and to the right. Band `2 n` is that of node
+/// `n`; those between belong to the spaces.
 struct Lanes {
     filled: Vec<[f32; 2]>,
     /// For each space, true if the way straight down is taken.
@@ -185,7 +185,7 @@ impl Lanes {
         Lane { x: if k == 0 { -out } else { out }, left: k == 0 }
     }
 
-    /// How far the column reaches to the left and to the right.
+    /// The distances that the column reaches to the left and to the right.
     fn reach(&self) -> [f32; 2] {
         [0, 1].map(|side| self.filled.iter().map(|band| band[side]).fold(0.0, f32::max))
     }

@@ -26,7 +26,7 @@ impl Legend {
         Legend { entries: colors.into_iter().zip(derived.captions.clone()).collect() }
     }
 
-    /// How long the line is.
+    /// The length of the line.
     pub fn width(&self) -> f32 {
         let entry = |(_, text): &(Color, String)| SIZE + GAPS[0] + font::width(text, SIZE, Weight::Regular);
         self.entries.iter().map(entry).sum::<f32>() + GAPS[1] * self.entries.len().saturating_sub(1) as f32

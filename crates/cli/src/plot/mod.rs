@@ -1,5 +1,6 @@
-//! Pictures: where the entries of a tensor are ([`spy`]), which of them follow from others ([`Derived`]) and what a format stores besides ([`Stored`]), how the levels of tensors nest in loops ([`graph`]), and how the
-//! variables of loops derive from each other ([`provenance`](provenance())).
+//! Pictures: the places of a tensor's entries ([`spy`]), the entries that follow from others ([`Derived`]), the padding that a format
+//! stores besides ([`Stored`]), the order of tensors' levels in loops ([`graph`]), and the derivations of the variables of loops from each
+//! other ([`provenance`](provenance())).
 //!
 //! All give a [`Drawing`](lacunar_draw::Drawing), which is written as SVG or as PNG; nothing here reads or writes a
 //! file. No input makes a picture larger than its options say.

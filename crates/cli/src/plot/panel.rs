@@ -14,7 +14,7 @@ use lacunar_draw::{Anchor, Cells, Color, Drawing, Path, Segment, Stroke, Text, W
 /// The height of the line over a panel of a grid.
 pub const HEAD: f32 = 14.0;
 
-/// How much longer the longer side of a panel may be than the shorter one.
+/// The longer side of a panel is at most this many times as long as the shorter one.
 const FLATTEST: f32 = 6.0;
 /// The side of the largest cell, in pixels.
 const LARGEST_CELL: f32 = 64.0;

@@ -1,10 +1,10 @@
 //! The picture of a provenance graph: variables in rows, and between them the relations that made them.
 //!
 //! A relation is a word on its own, with lines from the variables that it takes and arrows to those that it makes. The
-//! variables that a relation makes stand two rows below, its word between; a line that crosses a row has a place of its
+//! variables that a relation makes stand two rows below, its word between. A line that crosses a row has a place of its
 //! own in it (the dummy vertices of Sugiyama et al., *Methods for Visual Understanding of Hierarchical System
-//! Structures*, 1981). In its row, a thing stands below the middle of what it hangs on, as far as the things left of it
-//! let it.
+//! Structures*, 1981). In its row, a thing stands below the middle of the things that it hangs on, as far as the things
+//! left of it let it.
 //!
 //! ```text
 //!   [i]   [j]        variables of the statement: framed
@@ -67,7 +67,7 @@ fn node_width(node: &Node) -> f32 {
     font::width(&node.name, NODE_SIZE, Weight::Regular).max(8.0) + 2.0 * INSIDE
 }
 
-/// A thing with its place, and what it hangs on.
+/// A thing with its place, and the things that it hangs on.
 struct Placed<'a> {
     thing: Thing<'a>,
     row: usize,

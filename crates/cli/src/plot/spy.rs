@@ -1,8 +1,8 @@
-//! The picture of a tensor's sparsity: the places of its entries, and how close together they are.
+//! The picture of a tensor's sparsity: the places of its entries, and their density.
 //!
 //! A matrix is one panel. A vector is a strip. A tensor of higher order is a grid of panels, each of one slice or of a
-//! run of neighboring slices of one mode; the two modes after it (in the tensor's order) are the rows and the columns
-//! of every panel, and entries that differ in further modes fall together, which the picture says.
+//! run of neighboring slices of one mode. The two modes after it (in the tensor's order) are the rows and the columns
+//! of every panel. Entries that differ in further modes fall together, and the picture says so.
 //!
 //! The way: sizes and options -> geometry of a panel -> counts ([`super::bins`]) -> panels and color bar
 //! ([`super::panel`]) under a heading.
@@ -37,7 +37,7 @@ pub enum Slices {
     At(Vec<u64>),
 }
 
-/// The choices of what is drawn.
+/// The options of the drawing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlotOptions {
     /// The heading: usually the name of the file.
@@ -56,7 +56,7 @@ impl Default for PlotOptions {
     }
 }
 
-/// Why there is no picture.
+/// The reason why there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlotError {
     /// There is no such mode to slice.
@@ -89,7 +89,7 @@ const SURROUNDINGS: f32 = 120.0;
 /// The space between panels of a grid, beside that for their labels.
 const BETWEEN: f32 = 12.0;
 
-/// Draws where the entries of a tensor are, on top of what else is stored; in two colors, if some follow from others.
+/// Draws the places of a tensor's entries, on top of those of other stored values; in two colors, if some follow from others.
 pub fn spy(
     coo: &Coo,
     stored: Option<&Stored>,
@@ -254,7 +254,7 @@ impl Modes {
     }
 }
 
-/// How panels are arranged.
+/// The arrangement of panels.
 struct Grid {
     columns: usize,
     geometry: Geometry,

@@ -66,7 +66,7 @@ impl Stored {
             let hint = "leave `-f` away: the entries alone are drawn, however large the tensor is";
             return Err(Failure::plain(Diagnostic::error("E1016", message).hint(hint)));
         }
-        // Of a packed tensor, unique elements alone have places.
+        // Only the unique elements of a packed tensor have places.
         let places = match tensor.format().packing() {
             Some(_) => tensor.as_unpacked()?.to_coo()?,
             None => tensor.to_coo()?,
@@ -153,7 +153,7 @@ mod tests {
         let found = stored("bcsr(2,3)", [3, 4], &[[0, 0], [2, 3]]);
         let block = |first, end| Region::Block { first, end };
         assert_eq!(found.regions, [block([0, 0], [2, 3]), block([2, 3], [3, 4])]);
-        // Of the second block, one place is inside.
+        // One place of the second block is inside.
         assert_eq!(found.places.len(), 7);
         assert!(found.caption.starts_with("bcsr(2,3): 2 blocks, 16.7% of 12 stored places are entries; "));
         let slices = stored("sell(2)", [5, 4], &[[0, 0], [0, 1], [4, 3]]);

@@ -1,4 +1,4 @@
-//! `--check-algebra`: what holds, what does not, and mistakes in declarations.
+//! `--check-algebra`: properties that hold, properties that do not, and mistakes in declarations.
 
 use crate::common::Folder;
 

@@ -1,4 +1,4 @@
-//! Files that the command writes: their rights, and what an interruption leaves; two results do not go into one file.
+//! Files that the command writes: their rights, and their state after an interruption; two results do not go into one file.
 
 use std::fs;
 use std::path::Path;
@@ -187,7 +187,7 @@ fn places_for_outputs_are_checked_before_anything_runs() {
         std::fs::remove_dir(folder.path("cache.tns")).unwrap();
         assert_eq!(folder.files(), files, "{line}");
     }
-    // How a result is stored is known when the program is compiled.
+    // The format of a result is known when the program is compiled.
     let output = folder.run("run 'C(i,j) = 2 * A(i,j)' -i A:a.mtx -f C:csr -o C:c.npy");
     assert!(output.code == 3 && output.out.is_empty() && output.err.contains("write .npz instead"), "{output:#?}");
 }

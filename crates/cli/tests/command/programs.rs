@@ -398,7 +398,7 @@ fn mistakes_in_types_and_sizes_wait_for_files() {
     folder.fail("run 'y(2*i + j) = A(i,j); print y' -i A:a.mtx", 2, "E0612");
 }
 
-/// A program reads a file as `-i` does, wherever it does so, and reads back what it writes.
+/// A program reads a file as `-i` does, wherever it does so, and reads back its own files.
 #[test]
 fn files_are_read_alike_everywhere_in_a_program() {
     let folder = Folder::new();
@@ -422,7 +422,7 @@ fn files_are_read_alike_everywhere_in_a_program() {
     folder.fail("run 'insert q \"u.tns\" 0 .. 1; y(i) = q(i)' -t q:u8 -d q:4", 2, "E0506");
     folder.write("c.mtx", "%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 4\n");
     folder.fail("run 's = 1; read q \"c.mtx\"; y(i,j) = q(i,j)' -t q:f64", 2, "E0506");
-    // A read gives what the program has written, not what was there when it began.
+    // A read gives the values that the program has written, not the ones from before it began.
     folder.write("t.tns", "1 10\n2 20\n");
     let again = "read A \"t.tns\"; B(i) = A(i) * 2; write B \"t.tns\"; read A \"./t.tns\"; y(i) = A(i); print y";
     prints(&format!("run '{again}'"), "\ny = [20, 40]\n");
@@ -461,7 +461,7 @@ fn late_reads_have_the_types_of_their_files() {
     std::fs::write(folder.path("u.npy"), bytes).unwrap();
     prints("run 's = 1; read u \"u.npy\"; t = sum(i, u(i)); print t'", "\nt = 44\n");
     prints("run 's = 1; read u \"u.npy\"; t = sum(i, u(i)); print t' -t u:f64", "\nt = 300\n");
-    // A type that a statement gives before stays, and what the program writes has the type of its tensor.
+    // A type that a statement gives before stays, and a written file has the type of its tensor.
     folder.fail("run 'c(i,j) = 1.5 * x(i,j); read c \"c.mtx\"; t(i,j) = c(i,j)' -i x:x.mtx", 2, "E0506");
     folder.write("w.mtx", "%%MatrixMarket matrix array complex general\n4 1\n1 2\n3 4\n1 2\n3 4\n");
     prints(

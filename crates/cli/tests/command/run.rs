@@ -185,7 +185,7 @@ fn people_see_times_results_and_entries() {
 #[test]
 fn the_plan_is_shown_before_the_run() {
     let folder = Folder::new();
-    // The result does not fit: the run fails, and what was said before stays.
+    // The result does not fit: the run fails, and the messages before it stay.
     let line = "run 'C(i,j) = x(i) * z(j)' -g x:ones -g z:ones -d i:9000000 -d j:9000000 --explain";
     let output = folder.run(line);
     assert!(output.code == 4 && output.out.starts_with("explanation\n"), "{output:?}");
@@ -223,7 +223,7 @@ fn checks_pass_with_the_oracle_and_with_the_interpreter() {
         "'y(i) = A(i,j) * x(j); y(i) += x(i)' -g 'A:uniform(2)' -g x:rand -d A:50000,50000",
         "'y(i) += A(i,j)' -g 'A:uniform(20)' -g y:rand -d A:200000,100",
         "'y = A(i,j)' -g 'A:uniform(20)' -d A:1000,100000 -t A:i64",
-        // An input that is assigned to: what was given is read, not what the statement has left.
+        // An input that is assigned to: its given values are compared, not those that the statement has left.
         "'A(i,j) = A(i,j) * B(i,j)' -g 'A:uniform(20)' -g 'B:uniform(20)' -d A:100000,3000",
         "'x(i) = 2 * x(i); y(i) = x(i) - A(i,j)' -g x:rand -g 'A:uniform(20)' -d A:100000,3000",
     ] {

@@ -29,7 +29,7 @@ fn kinds() -> Vec<&'static str> {
     kinds
 }
 
-/// Compiles a program in C with the code of a kind, and gives what it prints.
+/// Compiles a program in C with the code of a kind, and returns its output.
 fn linked(folder: &Folder, main: &str, kind: &str) -> String {
     let file = kind.split(' ').next().unwrap();
     let code = if file == "spmv.so" { "./spmv.so" } else { file };

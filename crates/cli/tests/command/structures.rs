@@ -1,4 +1,4 @@
-//! Structure of data: what `info` finds in files, and what `plot` draws of it.
+//! Structure of data: the structures that `info` finds in files, and their pictures by `plot`.
 
 use crate::common::Folder;
 

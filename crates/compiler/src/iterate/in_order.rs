@@ -6,9 +6,10 @@
 //! C(i,j) = sum(d, [d == j + 1] * A(i,d))             i, d, j      j ascends with d
 //! ```
 //!
-//! A variable that an indicator tells has one value at most where the others of the indicator have theirs; so has one whose factor in
-//! an equation is larger than all that the open rest of it can come to, as in a number of several digits. A place that follows
-//! from loops over open variables ascends if these are such digits, with the greatest first, and with the sign that makes the place grow.
+//! A variable that an indicator tells has at most one value for each value of the indicator's other variables. The same holds for a
+//! variable whose factor in an equation exceeds the range of the terms that are still open, as in a number of several digits. A place
+//! that follows from loops over open variables ascends if these are such digits, with the greatest first, and with the sign that makes
+//! the place grow.
 
 use lacunar_base::Arena;
 use lacunar_formats::{Format, Level, LevelKind};
@@ -137,7 +138,7 @@ fn only_place(tie: &Access, var: VarId) -> Option<usize> {
     places.next().filter(|_| places.next().is_none())
 }
 
-/// How far apart the sums of the terms of some variables can be, where their sizes are known.
+/// The largest difference between the sums of the terms of some variables, if their sizes are known.
 fn reach(tensor: &Tensor, equation: &Equation, tie: &Access, vars: &[VarId]) -> Option<i64> {
     vars.iter().try_fold(0i64, |sum, var| {
         let place = only_place(tie, *var)?;

@@ -38,11 +38,11 @@ pub struct Iterator {
     pub access: AccessKey,
     /// The number of the level.
     pub level: usize,
-    /// How its coordinates are met.
+    /// The role of its coordinates in the loop.
     pub mode: Mode,
 }
 
-/// How an iterator takes part in a loop.
+/// The role of an iterator in a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// It is advanced from coordinate to coordinate, merged with the others.

@@ -7,10 +7,10 @@
 //!   ->  { forall(d, forall(j, C(i,j) = [d == j] * A(i,d)));  forall(e, forall(j, C(i,j) = [e == j - 500] * B(i,e))) }
 //! ```
 //!
-//! A term's interval follows from the equations that tie its place to variables of operands, whose sizes are known: so blocks that stand side by
-//! side are copied in one pass over each row. Terms that overlap, or whose sizes are parameters, keep their workspaces.
+//! A term's interval follows from the equations that tie its place to variables of operands, whose sizes are known: so blocks that stand
+//! side by side are copied in one pass over each row. Terms that overlap, or whose sizes are parameters, keep their workspaces.
 //!
-//! On entry: what is left of a `where` at a lattice point. On exit: a sequence of loops, each over places behind those of the one before.
+//! On entry: the residual of a `where` at a lattice point. On exit: a sequence of loops, each over places behind those of the one before.
 
 use lacunar_base::Arena;
 use lacunar_notation::concrete::{Assign, Stmt};

@@ -16,7 +16,7 @@
 //! Points are ordered by inclusion; a loop is made for each, the largest first, and inside it the smaller ones that it
 //! contains are its cases.
 //!
-//! How points follow from the algebra of an expression:
+//! The points of a statement follow from the algebra of its expression:
 //!
 //! ```text
 //! access whose levels at the variable are iterated       {those}          located, or of other variables: {}
@@ -190,7 +190,7 @@ fn drop_apart(kernel: &Kernel, iterators: &[Iterator], points: &mut Vec<Point>) 
 }
 
 /// Takes the levels that confine the loop out of its iterators: those that hold all coordinates of an interval, without which nothing
-/// is done. What is left is met within these coordinates, which takes searches in the iterators that are advanced.
+/// is done. The remaining iterators are advanced by searches, to coordinates within the interval.
 ///
 /// ```text
 /// y(i) = A(i,j) * (j <= i) * x(j)      A: csr      for p in A2_pos[i] .. the first position behind column i
@@ -362,7 +362,7 @@ impl Points<'_> {
                 points.fold(PointSet::none(), |a, b| a.either(&b))
             }
             Stmt::Where { consumer, producer } => {
-                // What a producer adds to a result by itself is done whether the consumer has something to do or not.
+                // Additions of a producer to a result happen whether the consumer has something to do or not.
                 let written = producer.writes();
                 let results = written.iter().filter(|tensor| self.kernel.tensors[**tensor].role == Role::Result);
                 let own = results.map(|tensor| self.of_writes(producer, *tensor, producers));

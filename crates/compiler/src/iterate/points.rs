@@ -1,14 +1,15 @@
-//! Points of merge lattices: sets of iterators, and how sets of such points are combined.
+//! Points of merge lattices: sets of iterators, and the combinations of sets of such points.
 //!
 //! ```text
 //! {b} both {c}       {b, c}               a product
 //! {b} either {c}     {b, c}, {b}, {c}     a sum
 //! ```
 //!
-//! A sum of n sparse operands has 2^n - 1 points. Lattices are built of all of them as long as they are few. Of more, a [`PointSet`] keeps those
-//! that contain no other, and the one that contains all, and is *coarse*: it tells where something is done, since a coordinate at which a point
-//! is present has one of the smallest present, but not which points there are in between. The loops over coarse lattices test each operand by
-//! itself. So the work of a compilation grows with the number of operands, and not with that of their combinations.
+//! A sum of n sparse operands has 2^n - 1 points. Lattices are built of all of them as long as they are few. If there are more, a
+//! [`PointSet`] keeps those that contain no other, and the one that contains all, and is *coarse*. It still tells where something is done,
+//! since a coordinate at which a point is present has one of the smallest present, but not which points lie in between. The loops over
+//! coarse lattices test each operand by itself. So the work of a compilation grows with the number of operands, and not with that of their
+//! combinations.
 //!
 //! ```text
 //! {a} either {b} either .. either {h}      255 points     kept, coarse: {a}, {b}, .., {h}, and {a, b, .., h}
@@ -99,7 +100,8 @@ impl PointSet {
         PointSet { points, is_coarse }
     }
 
-    /// Points where both sides have a value. Of too many combinations, the points of one side alone are kept: whatever is done is done there.
+    /// Points where both sides have a value. With too many combinations, only the points of one side are kept: they cover every coordinate
+    /// at which something is done.
     pub fn both(&self, other: &PointSet) -> PointSet {
         let is_coarse = self.is_coarse || other.is_coarse;
         if self.points.len() * other.points.len() > MOST_COMBINATIONS {
@@ -168,7 +170,7 @@ mod tests {
         assert!(product.is_coarse);
         assert!(product.points.len() <= MOST_COMBINATIONS);
         assert_eq!(Point::union(&product.points), Point::of(0..60));
-        // Where one operand of each pair is there, so is one of the points that are kept.
+        // If one operand of each pair is there, so is one of the points that are kept.
         let here = Point::of((0..30).map(|k| 2 * k + k % 2));
         assert!(product.points.iter().any(|point| here.contains(*point)));
     }

@@ -1,4 +1,4 @@
-//! Position space: which access a variable's loop takes its coordinates from, if the schedule says so.
+//! Position space: the access that a variable's loop takes its coordinates from, if the schedule says so.
 //!
 //! ```text
 //! fuse(i, j, f), pos(f, fp, A(i,j))      i and j are driven by A, through levels 0 and 1
@@ -40,7 +40,7 @@ pub fn pos_levels(kernel: &Kernel, key: &AccessKey, originals: &[VarId]) -> Rang
     first..first + originals.len()
 }
 
-/// The variables that count the strips which a variable, or what it derives from, is the place inside of.
+/// The variables that count the strips which a variable, or the variable that it derives from, is the place inside of.
 pub fn numbers_of_strips(kernel: &Kernel, var: VarId) -> Vec<VarId> {
     let ancestors = kernel.provenance.ancestors(var).into_iter();
     let numbers = ancestors.filter_map(|var| match *kernel.provenance.origin(var)? {

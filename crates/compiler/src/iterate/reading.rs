@@ -1,4 +1,4 @@
-//! How a consumer goes through a workspace: in order, as its coordinates come, or by looking them up.
+//! The order in which a consumer reads a workspace: ascending, as its coordinates come, or by looking them up.
 //!
 //! ```text
 //! forall(k, C(i,k) = w(k))            C: csr              in order: the result is appended to in order
@@ -41,7 +41,7 @@ struct Here<'a> {
 }
 
 impl Here<'_> {
-    /// True if what the loop is advanced by has to have its coordinates in order.
+    /// True if the iterators that advance the loop have to have their coordinates in order.
     fn demands_order(&self, kernel: &Kernel) -> bool {
         // Something is merged with it: other coordinates, or those of the dimension.
         let advanced = self.lattice.iterators.iter().filter(|it| it.mode == Mode::Coiterate).count();
@@ -68,8 +68,9 @@ fn goes_through(kernel: &Kernel, consumer: &Stmt, tensor: TensorId, so: &dyn Fn(
     }
 }
 
-/// True if loops of a loop's body go through a workspace in a way that is asked for. Where an operand of the body is absent, the rest of it
-/// may be merged otherwise: `U(k) + w(l) * T(k,l)` visits all `l` where `U(k)` is present, and looks `w` up at the coordinates of `T` elsewhere.
+/// True if loops of a loop's body go through a workspace in a way that is asked for. If an operand of the body is absent, the rest of it
+/// may be merged otherwise: `U(k) + w(l) * T(k,l)` visits all `l` where `U(k)` is present, and looks `w` up at the coordinates of `T`
+/// elsewhere.
 fn inside(
     kernel: &Kernel,
     body: &Stmt,

@@ -61,7 +61,7 @@ fn at_once(tensors: &Arena<Tensor>, consumer: &Stmt, producer: &Stmt) -> Option<
 }
 
 /// A producer whose workspace is nothing but copied into a result, as a statement of the result: if its loops come to the places in
-/// order, each once. So what is left of a sum of shifted operands where there is only one of them is appended as it is.
+/// order, each once. So a sum of shifted operands of which only one is left is appended as it is.
 ///
 /// ```text
 /// where(forall(j, C(i,j) = w(j)), forall(d, forall(j, w(j) += [d == i - 4] * B(d,j))))

@@ -4,8 +4,8 @@
 //! rows {0, 1}, {1, 2, 3}:   pos 0 2 5   first 0 1      coordinate = first[p] + (position - pos[p])
 //! ```
 //!
-//! A packed tensor that loops come to its own elements of is seen as an array: its coordinates are located, by the same equation. Where all
-//! runs have one length, the position of a parent tells that of its run, and nothing is read.
+//! If loops visit a packed tensor's own elements only, the tensor is an array for them: its coordinates are located, by the same
+//! equation. If all runs have one length, the position of a parent tells that of its run, and nothing is read.
 
 use lacunar_formats::Runs;
 use lacunar_imp::{ArrayId, BinaryOp, Builder, ExprId};
@@ -42,7 +42,7 @@ struct Located {
 }
 
 impl Banded {
-    /// How far the coordinates of a run are behind their positions.
+    /// The distance from the position of an element to its coordinate, which is the same for all elements of a run.
     fn offset(&self, b: &mut Builder, parent: ExprId) -> ExprId {
         let first = b.load_index("first", self.first, parent);
         let begin = b.load_index("run", self.pos, parent);

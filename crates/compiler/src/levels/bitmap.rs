@@ -13,7 +13,7 @@
 //! coordinate = base + zeros below the lowest 1 of rest;  position += 1
 //! ```
 //!
-//! As a result: a coordinate's bit is set, or those of a whole word at once; positions are counted at the end.
+//! A result sets a coordinate's bit, or those of a whole word at once; its positions are counted at the end.
 
 use lacunar_formats::{DType, Holds};
 use lacunar_imp::{ArrayId, BinaryOp, Builder, CompareOp, ExprId, UnaryOp, VarId};

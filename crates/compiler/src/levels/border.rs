@@ -91,7 +91,7 @@ impl LevelCode for Summed {
     }
 }
 
-/// How the coordinate follows from the sum.
+/// The way from the sum to the coordinate.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     /// By a rule, in a dimension of a size.

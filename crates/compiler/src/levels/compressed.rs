@@ -5,7 +5,7 @@
 //!                              parent p owns positions pos[p] .. pos[p+1]
 //! ```
 //!
-//! As a result: coordinates are appended, and when a parent is done its edge `pos[parent + 1]` is set to the number of
+//! A result appends coordinates, and when a parent is done its edge `pos[parent + 1]` is set to the number of
 //! coordinates so far. Parents that no loop visits are given the edge of the one before them at the end, so that `pos`
 //! never has holes.
 

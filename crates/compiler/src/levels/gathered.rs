@@ -80,7 +80,7 @@ fn constants(b: &mut Builder, name: &str, numbers: &[u64]) -> ArrayId {
 #[derive(Debug)]
 struct Gathered {
     values: ArrayId,
-    /// There is no level above.
+    /// True if there is no level above.
     alone: bool,
 }
 

@@ -20,8 +20,8 @@
 //!   level of j    begin .. end = -i .. -i + min(n_j, i + 1)          position = j - i
 //! ```
 //!
-//! Nothing is stored, and no position is asked for its parent: loops over positions alone, which a schedule may demand, are loops over
-//! stored tensors.
+//! Nothing is stored, and the parent of a position is never needed: loops over positions alone, which a schedule may demand, are loops
+//! over stored tensors.
 
 use std::rc::Rc;
 
@@ -91,7 +91,7 @@ struct Term {
 }
 
 impl Term {
-    /// The sum above, with the sign of the own positions: what a coordinate times the factor's magnitude is added to.
+    /// The sum above, with the sign of the own positions: the number that a coordinate, times the factor's magnitude, is added to.
     fn base(&self, b: &mut Builder, parent: ExprId) -> ExprId {
         let sign = self.factor.signum();
         match self.above {
@@ -137,7 +137,7 @@ struct Interval {
 impl Interval {
     /// The first coordinate, and the one behind the last.
     fn coordinates(&self, b: &mut Builder, base: ExprId) -> (ExprId, ExprId) {
-        // The own term is between these, times the factor's sign, if what is below can make up for it.
+        // The own term is between these, times the factor's sign, if the terms below can make up the rest.
         let (low, high) = match self.term.factor > 0 {
             true => (Some(negated(b, self.greatest)), self.least.map(|least| negated(b, least))),
             false => (self.least, Some(self.greatest)),
@@ -253,7 +253,7 @@ impl LevelCode for Interval {
 #[derive(Debug)]
 struct Solution {
     term: Term,
-    /// There is one under every parent, as the level above holds no others.
+    /// True if there is one under every parent, as the level above holds no others.
     always: bool,
 }
 

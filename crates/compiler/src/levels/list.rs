@@ -13,7 +13,7 @@ use super::{At, LevelCode, Position, first_reaching};
 pub struct List {
     /// The coordinates, of the index type.
     pub keys: ArrayId,
-    /// How many there are.
+    /// The number of coordinates.
     pub count: VarId,
 }
 

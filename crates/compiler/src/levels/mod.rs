@@ -192,7 +192,7 @@ pub struct Slot {
     pub fixed: bool,
 }
 
-/// Takes what an array has to have at least.
+/// Takes the least length that an array must have.
 pub type Demand<'a> = dyn FnMut(&mut Builder, ArrayId, Length) + 'a;
 
 /// The least length of an array: `of * each`, or one more.

@@ -21,10 +21,10 @@ use super::{At, LevelCode, Position};
 /// A level that walks through a dimension, or through the rest of it.
 #[derive(Debug)]
 pub struct Strided {
-    /// How many positions lie between one parent and the next: the size of the dimension, or 1 for a level that is not the
+    /// The number of positions from one parent to the next: the size of the dimension, or 1 for a level that is not the
     /// first in it.
     pub size: ExprId,
-    /// How far apart coordinates are.
+    /// The distance between neighboring coordinates.
     pub stride: ExprId,
     /// The place of coordinate 0.
     pub shift: ExprId,

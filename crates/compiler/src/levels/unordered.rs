@@ -5,9 +5,8 @@
 //!                              parent p owns positions pos[p] .. pos[p+1]
 //! ```
 //!
-//! As a result, coordinates are appended as they come: a workspace need not be sorted for it. A coordinate is looked up by going
-//! through all positions under its parent; the planner has tensors converted before it comes to that, but for schedules that cut a
-//! loop.
+//! A result appends coordinates as they come: a workspace need not be sorted for it. A coordinate is looked up by going through
+//! all positions under its parent; the planner has tensors converted before it comes to that, but for schedules that cut a loop.
 
 use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId};
 

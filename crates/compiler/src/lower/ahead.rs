@@ -1,4 +1,4 @@
-//! Nodes that are asked for before they are read: the root nodes of the rows that come next, and their values.
+//! Prefetches of nodes: the root nodes of the rows that come next, and their values.
 //!
 //! A row of nodes lies wherever there was room when it was made. The loop over rows knows where the next ones begin: their handles are
 //! neighbors. So while a row is walked through, the root node of one some rows ahead is on its way, and behind it the values of
@@ -15,10 +15,11 @@
 //! }
 //! ```
 //!
-//! Levels above whose positions are in the order of their coordinates have the next rows at the next positions. So have other levels of
-//! nodes, for the most part: conversions and compaction number positions in order, and nodes that come later get positions near their
-//! neighbors'. A row that is asked for in vain costs little. What the caches keep is left to them ([`Reach`]). Rows of a few elements pass
-//! faster than memory answers: so there are as many under way as the first level has room for, if they are short. Nothing of this changes a value.
+//! Levels above whose positions are in the order of their coordinates have the next rows at the next positions. The same holds for other
+//! levels of nodes, for the most part: conversions and compaction number positions in order, and nodes that come later get positions near
+//! their neighbors'. A row that is prefetched in vain costs little. Data that the caches keep are not prefetched ([`Reach`]). Rows of a
+//! few elements pass faster than memory answers: so there are as many under way as the first level has room for, if they are short.
+//! Nothing of this changes a value.
 //!
 //! Paper: Ainsworth and Jones, *Software prefetching for indirect memory accesses* (CGO 2017).
 
@@ -68,7 +69,7 @@ fn rows_of(cx: &Lowerer<'_>, access: &AccessKey) -> Option<usize> {
     (tensor.role == Role::Input && tensor.view.is_none() && are_ordered).then_some(own)
 }
 
-/// The condition that a level of nodes, with what lies at its positions, takes more bytes than caches keep.
+/// The condition that a level of nodes, with the arrays at its positions, takes more bytes than caches keep.
 fn is_far(cx: &mut Lowerer<'_>, access: &AccessKey, own: usize, scope: &Scope) -> Option<ExprId> {
     let tensor = &cx.kernel.tensors[access.tensor];
     let is_last = own + 1 == tensor.format.order();

@@ -2,8 +2,8 @@
 //! when they were made.
 //!
 //! Each size has to be at least 0, and each array as long as the sizes and the arrays before it say. This is checked before
-//! anything is written, once for each array. Of its numbers only the last position is read: it gives the length of the arrays
-//! behind it.
+//! anything is written, once for each array. It reads only the last position of its numbers, which gives the length of the
+//! arrays behind it.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)    A: csr, y and x: dense
@@ -126,7 +126,7 @@ fn sizes(cx: &mut Lowerer<'_>) {
 fn sums(cx: &mut Lowerer<'_>, equation: &Equation, vars: &[VarId]) {
     for (&var, &factor) in vars.iter().zip(&equation.factors) {
         let size = cx.size(var);
-        // Each term may take an equal part of half of what an index holds.
+        // Each term may take an equal part of half of the range of an index.
         let part = (i64::MAX / 2 - equation.constant.abs()) / vars.len().max(1) as i64;
         let most = cx.b.int(part / factor.abs().max(1));
         let wrong = cx.b.compare(CompareOp::Gt, size, most);
@@ -170,7 +170,7 @@ fn tensor_arrays(cx: &mut Lowerer<'_>, id: TensorId, levels: &[Level]) {
         };
     }
     let Some(values) = code.values else { return };
-    // Of a result whose pattern is not read, the caller passes only the values.
+    // If the pattern of a result is not read, the caller passes only the values.
     let is_whole = code.levels.len() == levels.len();
     if is_whole {
         demand(b, values, Length::of(count), false);

@@ -12,8 +12,8 @@
 //!   for k in 0 .. 128 vector { C_vals[..] = w[k] past past; }
 //! ```
 //!
-//! Sizes decide while the kernel runs, by limits that follow from the machine ([`Reach`]): what fits a cache is better left to it.
-//! Neither changes a value.
+//! Sizes decide while the kernel runs, by limits that follow from the machine ([`Reach`]): data that fit a cache are better left
+//! to it. Neither changes a value.
 //!
 //! Papers: Ainsworth and Jones, *Software prefetching for indirect memory accesses* (CGO 2017): the index a distance ahead, clamped to
 //! the array; Wellein et al., *Introducing a performance model for bandwidth-limited loop kernels* (2009), on lines that are loaded

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! On entry: the scope knows where every access stands, and which of them may be absent. An assignment says under which condition
-//! it gave its target something. Paper: Henry et al. 2021, §4 (what absent operands do).
+//! it gave its target something. Paper: Henry et al. 2021, §4 (the effect of absent operands).
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Scalar};
@@ -88,7 +88,7 @@ fn differs(cx: &mut Lowerer<'_>, value: &Expr, target: TensorId, scope: &Scope) 
     Ok(cx.b.compare(CompareOp::Ne, of, fill))
 }
 
-/// Gives a target the value of an assignment. Where that is absent, it may be all that is left of the value before.
+/// Gives a target the value of an assignment. An absent value may annihilate the value before: see [`absorbed`].
 fn add(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<(), Diagnostic> {
     let Some(absorbed) = absorbed(cx, assign, scope) else { return combine(cx, assign, scope) };
     match presence(cx, &assign.rhs, scope) {
@@ -103,8 +103,8 @@ fn add(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<(), Diagn
     }
 }
 
-/// What an assignment comes to where its value is absent, if that annihilates every value before, be it infinite or not a number: an absent
-/// 0 in `y(i) *= x(i)`. The places of the target tell the loops around, so that each has one value combined with it.
+/// The assignment that remains for an absent value, if that annihilates every earlier value, infinite or NaN included: an absent 0 in
+/// `y(i) *= x(i)`. The places of the target tell the loops around, so that each has one value combined with it.
 fn absorbed(cx: &Lowerer<'_>, assign: &Assign, scope: &Scope) -> Option<Assign> {
     let monoid = assign.op.monoid().filter(|_| assign.rhs.dtype.is_float())?;
     let background = background(&cx.kernel.tensors, &assign.rhs).filter(|background| background.absent)?;

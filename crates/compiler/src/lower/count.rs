@@ -1,4 +1,4 @@
-//! The additions that a producer makes at most, and where they lie, counted before it runs.
+//! The number of additions that a producer makes at most, and the interval of their coordinates, counted before it runs.
 //!
 //! ```text
 //! forall(j, forall(k, w(k) += A(i,j) * B(j,k)))      for p in A2_pos[i] .. A2_pos[i+1] {
@@ -27,7 +27,7 @@ use crate::levels::At;
 pub(super) struct Additions {
     /// The variable whose loop adds.
     var: VarId,
-    /// How many additions there are at most.
+    /// An upper bound of the number of additions.
     pub most: MutableVar,
     /// The least coordinate, and the greatest, that are added to if any is.
     least: MutableVar,
@@ -41,7 +41,7 @@ impl Additions {
         (least, cx.b.add(greatest, one))
     }
 
-    /// How many coordinates the interval has; less than 1 if nothing is added.
+    /// The number of coordinates of the interval; less than 1 if nothing is added.
     pub fn between(self, cx: &mut Lowerer<'_>) -> ExprId {
         let (first, end) = self.interval(cx);
         cx.b.sub(end, first)

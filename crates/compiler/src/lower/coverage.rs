@@ -3,8 +3,8 @@
 //! Statements are those with loops over original variables ([`crate::iterate::position_space::original_loops`]).
 //!
 //! A dense result that is written everywhere needs no clearing first; an index array whose every edge is written needs no repair at
-//! the end. Both follow from the lattices: a loop visits every coordinate if its lattice has the point without iterators, and a
-//! place that is written at this point is written at every other point, where more is present. Loops over variables that a schedule
+//! the end. Both follow from the lattices. A loop visits every coordinate if its lattice has the point without iterators. A place
+//! that is written at this point is written at every other point, where more is present. Loops over variables that a schedule
 //! derives visit all values, for their bounds do not wrap around ([`super::sizes`]); a region that leaves coordinates out says so
 //! ([`super::region`]).
 
@@ -64,7 +64,7 @@ fn reaches_result(kernel: &Kernel, stmt: &Stmt) -> bool {
 
 /// True if the loop visits every coordinate, and `check` holds for the part of its body that runs where nothing is stored.
 fn at_every(kernel: &Kernel, var: VarId, body: &Stmt, check: impl Fn(&Stmt) -> bool) -> bool {
-    // A loop over positions skips coordinates without one, and a region leaves out what is outside of it.
+    // A loop over positions skips coordinates without one, and a region leaves out the coordinates outside of it.
     replaced_by(kernel, var).is_none()
         && !region::leaves_places_out(kernel, var)
         && Lattice::build(kernel, body, var).is_ok_and(|lattice| {

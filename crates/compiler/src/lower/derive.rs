@@ -14,8 +14,8 @@
 //! part of its values (a strip, a chunk); variables that derive from it are counted from the first of all its values, wherever its
 //! loop begins.
 //!
-//! Sizes go up to the greatest index, and so may those in schedules. Nothing here exceeds the size that it derives from: numbers of
-//! a schedule end at the greatest index, quotients are rounded up without a sum ([`super::sizes`]), strips end at the end of the
+//! Sizes go up to the greatest index, and so may those in schedules. No value here exceeds the size that it derives from: numbers
+//! of a schedule end at the greatest index, quotients are rounded up without a sum ([`super::sizes`]), strips end at the end of the
 //! variable that they are cut from, and `i0` counts the strips that have an `i1`-th value if `i1` comes first. Products of fused
 //! sizes are the exception; the caller of a kernel checks them.
 //!
@@ -365,7 +365,7 @@ fn coordinates_of(cx: &mut Lowerer<'_>, positions: VarId, scope: &mut Scope) -> 
             let is_dense = cx.kernel.tensors[key.tensor].format.levels()[number].properties().full;
             let code = level(cx, &key, number, scope)?;
             let coordinate = match is_dense {
-                // Of the positions of all parents, those of one follow each other.
+                // The positions of one parent follow each other among those of all.
                 true => {
                     let begin = code.locate(&mut cx.b, parent, zero).unwrap_or(zero);
                     cx.b.sub(at, begin)
@@ -425,7 +425,7 @@ pub(super) fn strip(cx: &mut Lowerer<'_>, relation: &Relation, scope: &mut Scope
     }
 }
 
-/// How many strips a `divide` makes.
+/// The number of strips that a `divide` makes.
 fn number_of(cx: &mut Lowerer<'_>, parts: Parts) -> ExprId {
     match parts {
         Parts::Count(count) => constant(&mut cx.b, count),

@@ -34,7 +34,7 @@ struct Target {
     sizes: Vec<ExprId>,
 }
 
-/// Copies what follows from other elements of the result.
+/// Copies the elements of the result that follow from others.
 pub(super) fn copy(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
     let kernel = cx.kernel;
     let Some((followers, result)) = kernel.followers.as_ref().zip(result_of(kernel)) else { return Ok(()) };

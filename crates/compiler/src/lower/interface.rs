@@ -1,4 +1,4 @@
-//! The parameters of a kernel: the sizes of variables, the arrays of tensors, and how many threads there are.
+//! The parameters of a kernel: the sizes of variables, the arrays of tensors, and the number of threads.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)     A: csr       i_size, j_size;  A2_pos, A2_crd, A_vals;  x_vals;  y_vals

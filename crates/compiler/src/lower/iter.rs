@@ -5,8 +5,8 @@
 //!                                      pA2 = the first of them                                           open
 //! ```
 //!
-//! All that a loop asks of the storage of an operand it asks of these functions and of the [`Cursor`] that they open; what holds
-//! wherever the loop stands is in [`Traits`], by which [`super::strategy`] decides.
+//! A loop uses the storage of an operand only through these functions and the [`Cursor`] that they open; facts that hold
+//! wherever the loop stands are in [`Traits`], by which [`super::strategy`] decides.
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
@@ -24,27 +24,27 @@ use crate::levels::{Cursor, LevelCode, Only, Word};
 /// The properties of an iterator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traits {
-    /// It has a coordinate at every position, which the position tells.
+    /// True if it has a coordinate at every position, which the position tells.
     pub contiguous: bool,
-    /// Neighboring positions have neighboring coordinates.
+    /// True if neighboring positions have neighboring coordinates.
     pub gapless: bool,
-    /// A coordinate can occur at several positions: it is not the last level, and the level below has one position for each.
+    /// True if a coordinate can occur at several positions: it is not the last level, and the level below has one position for each.
     pub repeats: bool,
-    /// Neighboring coordinates may have one position.
+    /// True if neighboring coordinates may have one position.
     pub shared: bool,
-    /// Its positions are runs of neighbors.
+    /// True if its positions are runs of neighbors.
     pub runs: bool,
-    /// It goes from node to node, some of which have several neighboring positions.
+    /// True if it goes from node to node, some of which have several neighboring positions.
     pub blocks: bool,
-    /// It has at most one coordinate.
+    /// True if it has at most one coordinate.
     pub single: bool,
-    /// It can be advanced by words of 64 coordinates, and tested for each of them.
+    /// True if it can be advanced by words of 64 coordinates, and tested for each of them.
     pub words: bool,
-    /// Its positions are those of values.
+    /// True if its positions are those of values.
     pub innermost: bool,
-    /// It is a workspace that has its values at their coordinates.
+    /// True if it is a workspace that has its values at their coordinates.
     pub marked: bool,
-    /// It may be absent here.
+    /// True if it may be absent here.
     pub uncertain: bool,
 }
 
@@ -201,7 +201,7 @@ impl Cursors {
     }
 }
 
-/// How many coordinates so many positions of an iterator have at most.
+/// The most coordinates that a number of positions of an iterator can have.
 pub(super) fn most_coordinates(cx: &Lowerer<'_>, iterator: &Iterator, positions: ExprId, scope: &Scope) -> ExprId {
     if traits_of(cx, iterator, scope).shared {
         cx.size(level_var(cx.kernel, &iterator.access, iterator.level))

@@ -1,7 +1,7 @@
 //! Concrete notation to imperative IR.
 //!
 //! On entry: a verified [`Kernel`] whose loops visit every iterated level after the levels above it (the planner's work).
-//! On exit: a function, and its [`Interface`]: what each of its parameters is.
+//! On exit: a function, and its [`Interface`], the meaning of each of its parameters.
 //!
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))      A: csr
@@ -18,20 +18,20 @@
 //! | `views` | the levels that tensors are walked through by, made of those that are stored |
 //! | `arguments` | checks of the arguments that a shipped kernel is given |
 //! | `scope` | the facts that are known at a place |
-//! | `units/` | loops that threads share: how many chunks, which share each has |
+//! | `units/` | loops that threads share: the number of chunks, and the share of each |
 //! | `producers` | a `where`: a producer fills workspaces, a consumer reads them |
 //! | `nest` | loops over variables that a schedule derived: counters, and the last loop, which finishes an original variable |
 //! | `derive` | the values of variables and the positions of levels, from those that are known |
 //! | `region` | the part of its values that a loop takes |
-//! | `strategy` | how the loop over an original variable is run, from its lattice; pure, printed by `--emit loops` |
-//! | `iter` | iterators: where they begin, whether they are at an end, how they go on |
+//! | `strategy` | the way to run the loop over an original variable, from its lattice; pure, printed by `--emit loops` |
+//! | `iter` | iterators: their beginning, their end, and their next step |
 //! | `loops/` | the code of each strategy, and the cases at a coordinate |
-//! | `compute` | values, and whether they are present |
+//! | `compute` | values, and the conditions under which they are present |
 //! | `sinks/` | the destinations of values: dense results, appended ones, given patterns, workspaces, copies of threads |
-//! | `count` | how much a producer adds at most, and where, before it runs |
+//! | `count` | the most additions of a producer, and the interval of their coordinates, before it runs |
 //! | `coverage` | the places of a result that are certain to be written |
-//! | `caches` | what caches do not keep: results that are stored past them, operands that are prefetched |
-//! | `ahead` | nodes that are asked for before they are read |
+//! | `caches` | tensors that exceed the caches: results that are stored past them, operands that are prefetched |
+//! | `ahead` | prefetches of nodes |
 //! | `uncertain` | accesses that may be absent at a place |
 //! | `room` | small arrays that loops ask for, made once where the loops of a thread begin |
 //! | `storage` | the layout of the arrays of a tensor |
@@ -107,22 +107,22 @@ impl Phase {
     }
 }
 
-/// How to lower.
+/// The options of lowering.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The name of the function.
     pub name: String,
     /// Pattern, values or both.
     pub phase: Phase,
-    /// The given pattern of a result may be wrong: it is compared with that of the result on the way.
+    /// True if the given pattern of a result may be wrong: it is compared with that of the result on the way.
     pub compared: bool,
-    /// Whoever calls the kernel may be wrong: sizes and lengths of arrays are checked first.
+    /// True if whoever calls the kernel may be wrong: sizes and lengths of arrays are checked first.
     pub checked: bool,
-    /// No reassociation and no contraction of floating-point operations.
+    /// True if floating-point operations are neither reassociated nor contracted.
     pub strict: bool,
-    /// Sizes that are known and small become constants: loops over a few columns then run in registers.
+    /// True if sizes that are known and small become constants: loops over a few columns then run in registers.
     pub specialize: bool,
-    /// How many scalar iterations are worth handing to a thread ([`GRAIN`]).
+    /// The number of scalar iterations that are worth handing to a thread ([`GRAIN`]).
     pub grain: u64,
     /// The sizes from which on tensors exceed the caches.
     pub reach: Reach,
@@ -141,10 +141,10 @@ pub struct Lowered {
     pub function: Function,
     /// The meaning of its parameters.
     pub interface: Interface,
-    /// The part that it finds. This is [`Phase::Fused`] instead of [`Phase::Compute`] if only the values tell what is stored, so
-    /// that a pattern which was given has to be compared with that of the result.
+    /// The part that it finds. This is [`Phase::Fused`] instead of [`Phase::Compute`] if only the values tell which entries are
+    /// stored, so that a given pattern has to be compared with that of the result.
     pub phase: Phase,
-    /// How each loop is run, one a line, indented as loops lie in each other (`--emit loops`).
+    /// The strategy of each loop, one a line, indented as loops lie in each other (`--emit loops`).
     pub loops: String,
     /// Notes on streaming stores and prefetches, for `--explain`.
     pub notes: Vec<String>,
@@ -221,7 +221,7 @@ struct TensorCode {
 struct Lowerer<'k> {
     kernel: &'k Kernel,
     options: &'k Options,
-    /// No loop is shared: the kernel does what threads cannot.
+    /// True if no loop is shared: the kernel does something that threads cannot.
     serial: bool,
     parameters: Parameters,
     b: Builder,
@@ -244,9 +244,9 @@ struct Parameters {
 /// The facts that lowering finds out about a kernel.
 #[derive(Debug, Default)]
 struct Found {
-    /// Only the computation tells which values a result is given.
+    /// True if only the computation tells which values a result is given.
     conditional: bool,
-    /// How each loop is run, in words.
+    /// The strategy of each loop, in words.
     loops: String,
     /// Notes on streaming stores and prefetches.
     notes: Vec<String>,
@@ -261,8 +261,8 @@ enum Written {
     Always,
     /// It did if a condition holds.
     If(ExprId),
-    /// The statement does not tell. It is a loop, and the sink of the result knows what was appended inside; or it is an assignment
-    /// to a workspace, which gives the result nothing.
+    /// The statement does not tell. It is a loop, and the sink of the result knows the appended entries; or it is an assignment to
+    /// a workspace, which gives the result nothing.
     Untold,
 }
 
@@ -360,12 +360,12 @@ impl<'k> Lowerer<'k> {
         self.b.binary(BinaryOp::Max, threads, one)
     }
 
-    /// How races are met in the loop over a variable, if threads share it where none shares a loop around it.
+    /// The treatment of races in the loop over a variable, if threads share it and no loop around it.
     fn race(&self, var: VarId) -> Option<Race> {
         threads::race(self.kernel, var).filter(|_| !self.serial)
     }
 
-    /// How the loop over a variable is run: in lanes, unrolled, or as it is.
+    /// The kind of the loop over a variable: in lanes, unrolled, or serial.
     fn loop_kind(&self, var: VarId, scope: &Scope) -> LoopKind {
         match strategy::loop_kind(self.kernel, scope.leaf(var)) {
             LoopKind::Vector(_) if scope.is_serial() => LoopKind::Serial,

@@ -5,10 +5,10 @@
 //! y(j) = select(v(j) > 1, sum(i, B(i,j)), 0)     if v_vals[j] > 1 { the loop over i }
 //! ```
 //!
-//! On entry: the consumer and the workspace of a `where` of order 0, in the scope around it. The consumer computes what it would
-//! anyway: where the condition fails, the workspace has the value that it begins with, which a product with 0 and a selection of the
-//! other operand do not show. A product of real numbers might (0 times infinity), so only those of integers and truth values count.
-//! Only conditions that are cheap beside a loop are looked at: comparisons and truth values of operands that have a place there.
+//! On entry: the consumer and the workspace of a `where` of order 0, in the scope around it. The consumer is not changed: if the
+//! condition fails, the workspace has its initial value, which a product with 0 and a selection of the other operand hide. A product
+//! of real numbers might (0 times infinity), so only those of integers and truth values count. Only conditions that are cheap beside
+//! a loop are looked at: comparisons and truth values of operands that have a place there.
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Scalar};
@@ -21,7 +21,7 @@ use super::scope::Scope;
 use super::{Lowerer, Phase};
 use crate::algebra::selected;
 
-/// The condition under which a consumer needs what a producer puts into a workspace; `None` if it always may.
+/// The condition under which a consumer needs the value that a producer puts into a workspace; `None` if it always may.
 ///
 /// # Errors
 /// An operand of the condition has no place in the scope.

@@ -1,4 +1,4 @@
-//! Loops over derived variables: which values they take, and when an original coordinate is recovered.
+//! Loops over derived variables: the values that they take, and the recovery of original coordinates.
 //!
 //! A loop over a leaf of the provenance graph is one of two things. If other leaves of the same original variable are still to
 //! come, it is a plain *counter*. The last of them *finishes*: an interval of an original variable, or of positions, is left, and
@@ -18,7 +18,7 @@
 //!
 //! A dense loop takes the interval as its bounds. Iterators are confined by a search for its ends among their coordinates, so that
 //! merges of any kind work inside a strip as they do without one ([`super::region`]). An interval of a fused variable is a nest of
-//! two loops, whose inner one is confined by the outer one's value; an interval of positions is a nest over the levels above, from
+//! two loops, whose inner one is confined by the outer one's value. An interval of positions is a nest over the levels above, from
 //! the ancestor of its first position to that of its last:
 //!
 //! ```text
@@ -71,7 +71,7 @@ pub(super) enum Pending {
 enum Leaf {
     /// Other leaves are to come.
     Counter,
-    /// The rest of what it derives from is an interval.
+    /// The rest of the variable that it derives from is an interval.
     Finishes,
     /// It counts the strips of a variable whose place inside the strip is known.
     Strides(Relation),
@@ -154,7 +154,7 @@ struct WholeStrips {
 fn whole_strips(cx: &Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Option<WholeStrips> {
     let Some(&Relation::Split { parent, outer, inner, size }) = cx.kernel.provenance.origin(var) else { return None };
     let is_short = var == outer && (2..=SPECIALIZED_SIZE).contains(&size);
-    // How many strips are whole differs with a loop inside, if what is split is itself a place in a strip that this loop counts.
+    // A loop inside may change the number of whole strips, if the variable that is split is a place in a strip that this loop counts.
     if !is_short
         || scope.is_last_strip()
         || is_bound(cx, inner, &scope.bound())
@@ -349,7 +349,7 @@ fn finish(
     }
 }
 
-/// A loop over what [`finish`] left to be looped over inside another one.
+/// A loop over the values that [`finish`] left to a loop inside another one.
 pub(super) fn pending_loop(
     cx: &mut Lowerer<'_>,
     var: VarId,

@@ -7,8 +7,9 @@
 //!   inside of j      j has a value, loaded from A; level 1 of A stands at p
 //! ```
 //!
-//! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables around. Adding
-//! a fact copies no other, and a later fact about the same thing hides an earlier one. Nothing is said of the code that is emitted there.
+//! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables around.
+//! Adding a fact copies no other, and a later fact about the same thing hides an earlier one. Nothing is said of the code that is emitted
+//! there.
 
 use std::rc::Rc;
 
@@ -46,7 +47,8 @@ pub(super) enum Fact {
     Read(AccessKey, ExprId),
     /// The values that a variable of the provenance graph takes here.
     Range(VarId, Interval),
-    /// The number of values of this inner variable of a fused pair by which the outer one advances, fixed where the first loop over pairs begins.
+    /// The number of values of this inner variable of a fused pair by which the outer one advances, fixed where the first loop over pairs
+    /// begins.
     Width(VarId, ExprId),
     /// The size of the strips that a variable is divided into, fixed likewise.
     Strip(VarId, ExprId),
@@ -62,7 +64,7 @@ pub(super) enum Fact {
     Solvable { equation: usize, by: Option<usize> },
     /// The positions that an iterator is confined to.
     Window(AccessKey, usize, Interval),
-    /// The loop over a variable stands for those over what derives from it.
+    /// The loop over a variable stands for those over the variables that derive from it.
     Pending(VarId, Option<Pending>),
     /// The leaf that finishes an original variable: tags of its loop hold for that over the variable.
     Leaf(VarId, VarId),
@@ -86,11 +88,11 @@ pub(super) enum Fact {
     Far(AccessKey, ExprId),
     /// The condition that the rows of a level of nodes are more than caches keep.
     FarRows(AccessKey, ExprId),
-    /// How many chunks the work of the kernel is worth.
+    /// The number of chunks that the work of the kernel is worth.
     MostChunks(ExprId),
     /// The additions of the loops here are counted, and not made.
     Counted(Additions),
-    /// The loops here have no lanes: what they add to has marks, which neighbors share.
+    /// The loops here have no lanes: they add to a tensor with marks, which neighbors share.
     Serial,
     /// The arrays that the loops of this thread ask for.
     Room(Rc<Room>),
@@ -98,7 +100,7 @@ pub(super) enum Fact {
     Code(TensorId, Rc<TensorCode>),
     /// The sink for the values assigned to a tensor.
     Sink(TensorId, Rc<dyn Sink>),
-    /// How the result is written, wherever values go in between.
+    /// The sink that writes the result, whatever sinks hide it.
     Result(Rc<dyn Sink>),
     /// The loop over the coordinates of a workspace takes them where they are read off.
     Walk(Walk),
@@ -110,7 +112,7 @@ pub(super) enum Fact {
     Given,
     /// The position in the innermost group of the result, where it is not the group's counter.
     Slot(ExprId),
-    /// A variable that says whether the block of the result that is filled here was given anything.
+    /// A variable that is true if the block of the result that is filled here was given anything.
     BlockGiven(MutableVar),
     /// The slab of the result that is assembled here.
     Slab(Slab),
@@ -125,7 +127,7 @@ pub(super) struct InStrip {
     pub place: VarId,
     /// The first value.
     pub begin: ExprId,
-    /// How many values there are: a constant.
+    /// The number of values: a constant.
     pub len: ExprId,
 }
 
@@ -133,7 +135,7 @@ pub(super) struct InStrip {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
     newest: Option<Rc<Known>>,
-    /// How many loops over original variables are around.
+    /// The number of loops over original variables around this place.
     pub depth: usize,
 }
 
@@ -378,7 +380,7 @@ impl Scope {
         self.facts().any(|fact| matches!(fact, Fact::Shared))
     }
 
-    /// How many chunks the work of the kernel is worth.
+    /// The number of chunks that the work of the kernel is worth.
     pub fn most_chunks(&self) -> Option<ExprId> {
         self.find(|fact| match fact {
             Fact::MostChunks(worth) => Some(*worth),
@@ -423,7 +425,7 @@ impl Scope {
         })
     }
 
-    /// How the result is written.
+    /// The sink that writes the result.
     pub fn result(&self) -> Option<Rc<dyn Sink>> {
         self.find(|fact| match fact {
             Fact::Result(sink) => Some(sink.clone()),
@@ -470,7 +472,7 @@ impl Scope {
         })
     }
 
-    /// The variable that says whether the block that is filled here was given anything.
+    /// The variable that is true if the block that is filled here was given anything.
     pub fn block_given(&self) -> Option<MutableVar> {
         self.find(|fact| match fact {
             Fact::BlockGiven(given) => Some(*given),

@@ -65,7 +65,7 @@ pub(super) fn extent(cx: &mut Lowerer<'_>, access: &AccessKey, from: usize, to: 
     let mut so_far = cx.b.int(1);
     let view = cx.kernel.tensors[access.tensor].view.as_ref();
     for level in from..to {
-        // Of the levels that walk through a dimension together, the first stands for all.
+        // The first of the levels that walk through a dimension together stands for all.
         let size = match view.and_then(|view| view.steps.get(level)) {
             Some(ViewStep::First(var, _)) => cx.size(*var),
             Some(ViewStep::Next(_)) => continue,

@@ -1,4 +1,4 @@
-//! Strategies: how the loop over a variable of the statement is run.
+//! Strategies: the ways to run the loop over a variable of the statement.
 //!
 //! The choice follows from the merge lattice, from the properties of its iterators, from the schedule, and from the region of the
 //! loop. It is made here, once, before any code is emitted; `--emit loops` prints it, and `loops/` has a file for each strategy.
@@ -25,7 +25,7 @@ use crate::iterate::lattice::{Lattice, MOST_OUTER_PIECES, MOST_PIECES, Point};
 const MOST_POINTS: usize = 7;
 const MOST_OUTER_POINTS: usize = 3;
 
-/// How a loop is run.
+/// The way to run a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Strategy {
     /// Nothing is done at any coordinate.
@@ -36,7 +36,7 @@ pub(super) enum Strategy {
     Borders,
     /// Every coordinate is visited in lanes, in which operands are tested.
     Tested,
-    /// As [`Strategy::Tested`], or, where few coordinates are stored, over a list of them.
+    /// Like [`Strategy::Tested`], or, if few coordinates are stored, over a list of them.
     Listed,
     /// The positions of one iterator are visited.
     Positions(usize),
@@ -65,7 +65,7 @@ pub(super) enum Strategy {
 pub(super) struct MergeLoop {
     /// The iterators that have coordinates left.
     pub point: Point,
-    /// How it goes on.
+    /// The coordinates that it visits, and the form of its body.
     pub kind: MergeKind,
 }
 
@@ -87,23 +87,23 @@ pub(super) enum MergeKind {
 /// The surroundings and the body of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circumstances {
-    /// How the schedule says that it is run.
+    /// The kind of loop that the schedule asks for.
     pub kind: LoopKind,
-    /// How the schedule says that iterators are merged.
+    /// The way to merge iterators that the schedule asks for.
     pub merge: Merge,
-    /// It is known to visit the whole dimension.
+    /// True if it is known to visit the whole dimension.
     pub is_whole: bool,
-    /// It assigns to one place, whatever the coordinate.
+    /// True if it assigns to one place, whatever the coordinate.
     pub reduces: bool,
-    /// Its body is an assignment.
+    /// True if its body is an assignment.
     pub is_innermost: bool,
-    /// Some operand in the body that is none of its iterators may be absent.
+    /// True if some operand in the body that is none of its iterators may be absent.
     pub is_uncertain: bool,
-    /// It is worth parting by the borders of indices.
+    /// True if it is worth parting by the borders of indices.
     pub has_borders: bool,
 }
 
-/// How a schedule says that the loop over a leaf is run, other than by threads.
+/// The kind that the schedule asks for in the loop over a leaf, threads aside.
 pub(super) fn loop_kind(kernel: &Kernel, leaf: VarId) -> LoopKind {
     match kernel.provenance.parallel(leaf) {
         Some((Unit::CpuVector, _)) => LoopKind::Vector(0),

@@ -1,4 +1,4 @@
-//! Accesses that may be absent at a place, and how their values are read there.
+//! Accesses that may be absent at a place, and the reading of their values there.
 //!
 //! ```text
 //! C(i) = A(i) + B(i), as one branch     A_v = A stands on i ? A_vals[p] : 0       read and then ignored
@@ -13,7 +13,7 @@ pub(super) struct Uncertain {
     pub reading: Reading,
 }
 
-/// How the value of an access is read that may be absent.
+/// The way to read the value of an access that may be absent.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reading {
     /// Its position exists even where it is absent (a cursor on another coordinate): it is read and then ignored.

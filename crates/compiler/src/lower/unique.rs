@@ -4,8 +4,8 @@
 //! A symmetric, i <= j stored      under a row i: j < i of no entry, j <= i of one at most
 //! ```
 //!
-//! On entry: a kernel in which a tensor is [unique](lacunar_notation::Tensor::is_unique). Who runs the kernel has compared what is stored with the
-//! structure. Each fact is a set of points that is empty, for all sizes; one of which that cannot be told is none.
+//! On entry: a kernel in which a tensor is [unique](lacunar_notation::Tensor::is_unique). The caller of the kernel has compared the
+//! stored values with the structure. Each fact is a set of points that is empty, for all sizes; a fact that cannot be decided is dropped.
 
 use lacunar_formats::Level;
 use lacunar_notation::VarId;

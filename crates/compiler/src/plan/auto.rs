@@ -1,8 +1,8 @@
-//! The schedule that the planner chooses: which loops threads share, and which run in vector lanes.
+//! The schedule that the planner chooses: the loops that threads share, and those that run in vector lanes.
 //!
-//! The outermost loop of every nest is shared if that is safe: its variable tells where the result is written, or each chunk can
-//! have a copy of the values that chunks write together (the kernel makes no more chunks than its work is worth copies, when it is
-//! run). A sparse result is assembled in pieces by chunks of the loop over its first level.
+//! The outermost loop of every nest is shared if that is safe: if its variable tells where the result is written, or if each chunk
+//! can have a copy of the values that chunks write together. (The kernel makes no more chunks than its work is worth copies, when
+//! it is run.) A sparse result is assembled in pieces by chunks of the loop over its first level.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      parallelize(i, cpu, none)
@@ -84,7 +84,7 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
     commands
 }
 
-/// How often the body of a loop that scatters beside a sum is repeated: the stores of one do not wait for those of another then.
+/// The number of copies of the body of a loop that scatters beside a sum: the stores of one copy then do not wait for those of another.
 const SCATTERED_AT_ONCE: u32 = 4;
 
 /// The variables whose loops are innermost and have assignments to several places.
@@ -104,8 +104,8 @@ fn scattered_beside(stmt: &Stmt) -> Vec<VarId> {
     }
 }
 
-/// True if the loops over a variable, of those that scatter beside a sum, come to neighbors one after the other: they add to a variable, and to
-/// neighboring elements, so that no two iterations meet.
+/// True if the loops over a variable, of those that scatter beside a sum, come to neighbors one after the other: they add to a variable,
+/// and to neighboring elements, so that no two iterations meet.
 fn scatters_to_neighbors(kernel: &Kernel, stmt: &Stmt, var: VarId) -> bool {
     match stmt {
         Stmt::Assign(_) => true,

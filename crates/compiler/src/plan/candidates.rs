@@ -1,9 +1,9 @@
 //! Candidates: a handful of schedules for one statement, among which measuring may choose.
 //!
-//! The planner's own choice is the first; the others change one thing of it each: the plain loop nest, one thread, other orders of
-//! the loops that agree with the storage, threads that share stored values, look-ups in place of merges, sums without factors taken
-//! out, tiles, vector lanes, unrolled loops, merges that gallop. A candidate is left out if the checks refuse it, or if one before
-//! it makes the same kernel.
+//! The planner's own choice is the first. Each of the others changes one thing of it: the plain loop nest, one thread, other orders
+//! of the loops that agree with the storage, threads that share stored values, look-ups in place of merges, sums without factors
+//! taken out, tiles, vector lanes, unrolled loops, merges that gallop. A candidate is left out if the checks refuse it, or if one
+//! before it makes the same kernel.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      reorder(i, j), parallelize(i, cpu, none), parallelize(j, vector, ignore)
@@ -35,15 +35,15 @@ use crate::iterate::lattice::Lattice;
 const MOST: usize = 12;
 /// The most orders of loops besides the planner's.
 const ORDERS: usize = 3;
-/// How many times the least estimated work an order may have.
+/// An order may have at most this many times the least estimated work.
 const FAR: f64 = 16.0;
-/// How often an unrolled body is repeated.
+/// The number of copies of an unrolled body.
 const UNROLLED: u32 = 4;
 
 /// One way to compute a statement.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// How everything is chosen that the schedule leaves open.
+    /// It decides everything that the schedule leaves open.
     pub search: Search,
     /// The commands; without any, the loops stay as they are.
     pub schedule: Schedule,

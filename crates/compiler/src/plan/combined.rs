@@ -1,4 +1,5 @@
-//! How the operands of an expression restrict loops together: what of the cost model does not depend on the order of the loops.
+//! The restriction of loops by all operands of an expression together: the part of the cost model that does not depend on the order of the
+//! loops.
 //!
 //! A function intersects or unites its operands, depending on their values where they are absent. One walk through the expression
 //! finds this, and the cost model uses the answer for every order of loops that it compares.
@@ -13,11 +14,11 @@ use lacunar_notation::{Access, Expr, ExprKind, Indicator};
 use crate::algebra::{Support, background, choice, support};
 use crate::operators::visited;
 
-/// An expression with how it combines what restricts loops. A converted number is one.
+/// An expression, with the way in which it combines the restrictions of loops. A converted number is one.
 pub(super) enum Combined<'e> {
     /// A number restricts nothing.
     Number,
-    /// An access, by what it stores.
+    /// An access, by the coordinates that it stores.
     Access(&'e Access),
     /// The elements of the operand: the operation adds none and leaves none out.
     Same(Box<Combined<'e>>),
@@ -68,7 +69,8 @@ impl<'e> Combined<'e> {
                     Met::Both
                 };
                 let support = support(tensors, *function, left, right);
-                // A function of an operand and a number, absent where the operand is, has the operand's elements: `A(i,j) > 0`, `log(1 + A(i,j))`.
+                // A function of an operand and a number, absent where the operand is, has the operand's elements: `A(i,j) > 0`,
+                // `log(1 + A(i,j))`.
                 let other = match (is_number(left), is_number(right)) {
                     (false, true) => Some(left),
                     (true, false) => Some(right),

@@ -16,7 +16,7 @@ use lacunar_notation::{AssignOp, Assignment, ExprKind, Program, Role, TensorId};
 pub struct Copied {
     /// The operand.
     pub source: TensorId,
-    /// How the operand has to be stored.
+    /// The format to store the operand in.
     pub format: Format,
     /// The operand's mode for each mode of the result.
     pub modes: Vec<usize>,

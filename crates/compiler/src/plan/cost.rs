@@ -1,13 +1,13 @@
-//! The cost model: how many iterations the loops of a statement make, in a given order.
+//! The cost model: the number of iterations that the loops of a statement make, in a given order.
 //!
-//! Each nest (the statement itself, and the producer of each sum) costs the iterations of all its loops. A loop makes as
-//! many iterations as the iterators that restrict it have coordinates: the fewest of those that are multiplied, the sum
-//! of those that are added, the size of the dimension where nothing restricts it. The average segment of a level is the
-//! ratio of the numbers of positions of the level and of the one above.
+//! Each nest (the statement itself, and the producer of each sum) costs the iterations of all its loops. The iterators
+//! that restrict a loop give its number of iterations: the least number of coordinates among factors, the sum of those
+//! of summands, the size of the dimension if nothing restricts it. The average segment of a level is the ratio of the
+//! numbers of positions of the level and of the one above.
 //!
-//! Weights (in units of one scalar iteration, from measurements on x86 with AVX-512): an innermost dense loop over contiguous
-//! operands runs in vectors; an operand walked across its storage order misses the cache; a value that is scattered into a
-//! workspace costs a few iterations, into a sorted one a good many; a converted value costs its share of a sort. To these come the
+//! Weights are in units of one scalar iteration, from measurements on x86 with AVX-512. An innermost dense loop over contiguous
+//! operands runs in vectors. An operand walked across its storage order misses the cache. A value that is scattered into a
+//! workspace costs a few iterations, into a sorted one a good many. A converted value costs its share of a sort. To these come the
 //! cache lines of dense tensors that a nest brings in ([`super::traffic`]).
 //!
 //! ```text
@@ -97,9 +97,9 @@ pub(super) fn cost(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId], m
 /// The coordinates that a nest visits.
 #[derive(Clone, Copy)]
 enum Visits {
-    /// All: where operands store nothing, the body still changes the value that it is combined into.
+    /// All coordinates: if operands store nothing, the body still changes the value that it is combined into.
     All,
-    /// Those that operands store. With `left_out`, the nest skips elements that are fill values other than 0.
+    /// The coordinates that operands store. With `left_out`, the nest skips elements that are fill values other than 0.
     Stored { left_out: bool },
 }
 
@@ -119,7 +119,7 @@ struct Model<'a> {
     memory: Memory,
     /// The whole right-hand side: it restricts the loops around a producer.
     root: Combined<'a>,
-    /// Nothing is to be done if no operand of it is stored.
+    /// True if there is nothing to do where no operand of it is stored.
     preserves_fill: bool,
     /// Operands that this order demands in another format than theirs.
     converted: Vec<(AccessKey, Format)>,
@@ -413,8 +413,8 @@ impl Model<'_> {
         }
     }
 
-    /// The cost of the producers of the sums in an expression, and how many values they scatter. `outermost` says that the
-    /// expression is not inside a sum, so that its own can be added to the result.
+    /// The cost of the producers of the sums in an expression, and the number of values that they scatter. `outermost`
+    /// says that the expression is not inside a sum, so that its own can be added to the result.
     fn sums(&self, expr: &Expr, lhs: &Access, around: &[VarId], outermost: bool) -> (f64, f64) {
         let ExprKind::Reduce(monoid, summed, body) = &expr.kind else {
             let parts = expr.children().into_iter().map(|child| self.sums(child, lhs, around, outermost));

@@ -1,11 +1,11 @@
 //! Sums over the variables of tensors that are stored by diagonals, arranged so that loops can go along the diagonals.
 //!
-//! On entry: a statement in reduction notation, and accesses with maps that are to be walked through. On exit: an equal statement
-//! in which a variable `k` that a map stores as the diagonal `k - j` is summed over only where `j` has a value and an access that
-//! is walked through uses `k`. There, and only there, the loop over `k` can become one over diagonals:
+//! On entry: a statement in reduction notation, and accesses with maps that are to be walked through. On exit: an equal
+//! statement. In it, a sum over a variable `k` that a map stores as the diagonal `k - j` stands only where `j` has a value and an
+//! access that is walked through uses `k`. There, and only there, the loop over `k` can become one over diagonals:
 //! `k = kd + j - (size of j - 1)`.
 //!
-//! Unlike blocks and ranks, a diagonal alone tells no coordinate: it takes the other variable's, so that a sum over `k` may not
+//! Unlike blocks and ranks, a diagonal alone tells no coordinate: it takes the other variable's. So a sum over `k` may not
 //! stand around the sum over `j`, and a term without the tensor keeps a loop over `k` itself:
 //!
 //! ```text

@@ -148,7 +148,7 @@ impl<'a> Draft<'a> {
         self.kernel.updates = self.op != AssignOp::Set;
     }
 
-    /// Notes reductions that visit every coordinate, because what is absent changes their values.
+    /// Notes reductions that visit every coordinate, because absent elements change their values.
     fn note_what_is_visited(&mut self) {
         let tensors = &self.kernel.tensors;
         let mut notes = Vec::new();
@@ -190,7 +190,8 @@ impl<'a> Draft<'a> {
         self.is_full = true;
     }
 
-    /// Finds what follows from the stored elements of structured tensors, and parts the statement into the terms that it stands beside.
+    /// Finds the elements that follow from the stored ones of structured tensors, and splits the statement into terms, each with the
+    /// products that stand beside it.
     fn mirrored(&mut self) -> Result<Vec<Mirror>, Diagnostic> {
         let tensors = &self.kernel.tensors;
         let is_unique = |access: &Access| tensors[access.tensor].is_unique;
@@ -233,8 +234,8 @@ impl<'a> Draft<'a> {
     fn ordered(&mut self, orders: &[&Command]) -> Result<Vec<VarId>, Diagnostic> {
         let Request { search, strict, memory, .. } = *self.request;
         let mut choice = order::choose(&self.kernel, &self.lhs, &self.rhs, search, memory);
-        // A sum inside a product can be done first, or for each term of the product: the cheaper is chosen. A strict kernel does
-        // what is written.
+        // A sum inside a product can be done first, or for each term of the product: the cheaper is chosen. A strict kernel
+        // computes the expression as written.
         let flat = flatten(&self.kernel.tensors, self.rhs.clone());
         let is_mirrored = self.rhs.accesses().iter().any(|access| self.kernel.tensors[access.tensor].is_unique);
         if flat != self.rhs && !strict && !is_mirrored {
@@ -363,7 +364,7 @@ impl<'a> Draft<'a> {
         chosen
     }
 
-    /// Finds what of the result follows from other elements, and need not be computed.
+    /// Finds the elements of the result that follow from others, and need not be computed.
     fn follow(&mut self, is_rewritten: bool) {
         if let Some(packing) = self.kernel.tensors[self.result].format.packing().filter(|_| !is_rewritten) {
             self.kernel.followers = packed(packing);

@@ -7,8 +7,8 @@
 //!
 //! SPLATT does the first for MTTKRP (Smith et al., *SPLATT: Efficient and Parallel Sparse Tensor-Matrix Multiplication*, IPDPS
 //! 2015, §III). Multiplication distributes over the sum up to rounding (so not in strict kernels), for finite values, and an absent
-//! factor makes either form absent. Where something is added to the product or a function of it taken, an inner sum over nothing
-//! would be a 0 that meets what the other factor is, not a number perhaps: there, nothing is factored ([`may_factor`]).
+//! factor makes either form absent. If something is added to the product, or a function of it taken, an inner sum over nothing
+//! would be a 0 that meets the other factor, which may be NaN: there, nothing is factored ([`may_factor`]).
 
 use lacunar_notation::concrete::{Assign, Kernel};
 use lacunar_notation::{Access, AssignOp, Expr, ExprKind, VarId};

@@ -10,9 +10,9 @@
 //!   ->  where(forall(i, forall(j0, forall(j1, C(i,j) = w(i,j)))), forall(j0, forall(i, forall(j1, w(i,j) = ..))))
 //! ```
 //!
-//! Loops meet the coordinates of a result *in order* if they are those that derive from the variable of its first level, the
-//! outer part of a split one before the inner part, then those from the second, and so on. Papers: Kjolstad et al. 2019, §4
-//! (when a workspace is needed); Chou et al. 2018, §5.3 (appending demands order).
+//! Loops meet the coordinates of a result *in order* if they come in the order of its levels: first those that derive from
+//! the variable of its first level, the outer part of a split one before the inner part, then those from the second, and so
+//! on. Papers: Kjolstad et al. 2019, §4 (when a workspace is needed); Chou et al. 2018, §5.3 (appending demands order).
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Scalar;
@@ -88,7 +88,7 @@ pub(super) fn finish(kernel: &mut Kernel, schedule: &Schedule) -> Result<(), Dia
     Ok(())
 }
 
-/// True if loops append what a statement sums up to a sparse result as it comes.
+/// True if loops append the sums of a statement to a sparse result as they come.
 fn appends(kernel: &Kernel, assign: &Assign, loops: &[VarId]) -> bool {
     let tensor = &kernel.tensors[assign.lhs.tensor];
     let is_plain = loops.iter().all(|var| kernel.provenance.is_plain(*var));
@@ -101,7 +101,7 @@ fn appends(kernel: &Kernel, assign: &Assign, loops: &[VarId]) -> bool {
         && is_appended(&kernel.tensors, &assign.lhs, &assign.rhs, loops)
 }
 
-/// Assigns what is appended as it comes: there is no value at its place that it could be combined with.
+/// Assigns values that are appended as they come: there is no value at their place that they could be combined with.
 pub(super) fn assign_appended(kernel: &mut Kernel) {
     fn assigned(kernel: &Kernel, stmt: Stmt, loops: &mut Vec<VarId>) -> Stmt {
         match stmt {
@@ -305,7 +305,7 @@ fn first_disordered(kernel: &Kernel, lhs: &Access, loops: &[VarId]) -> Option<us
         if wanted.get(depth) != Some(leaf) || strides_ahead(&kernel.provenance, *leaf, &loops[..depth]) {
             return Some(depth);
         }
-        // Of fused variables, the first is the one whose level follows.
+        // The first of fused variables is the one whose level follows.
         let own: Vec<VarId> = derived(kernel, *leaf).collect();
         let begin = levels.iter().position(|var| Some(var) == own.first());
         match begin {
@@ -424,7 +424,7 @@ fn span_of(schedule: &Schedule) -> Span {
     schedule.commands.iter().rev().find(|command| !says(&command.kind)).map_or(Span::NONE, |command| command.span)
 }
 
-/// The loops of a nest, and what is inside of all of them.
+/// The loops of a nest, and the statement inside of all of them.
 pub(super) fn chain(mut stmt: &Stmt) -> (Vec<VarId>, &Stmt) {
     let mut vars = Vec::new();
     while let Stmt::Forall(var, body) = stmt {

@@ -1,8 +1,8 @@
 //! Lists that loops read in another order than that in which their dimensions are written.
 //!
-//! A list is sorted when it is full, so that it takes coordinates in any order, and gives them in one: that in which it is read. One that is
-//! read in several orders becomes an array, if its elements are few and the result has a place for each; else what fills it fills a list for
-//! each order.
+//! A list is sorted when it is full, so that it takes coordinates in any order, and gives them in one: that in which it is read. One that
+//! is read in several orders becomes an array, if its elements are few and the result has a place for each; else its producer fills a list
+//! for each order.
 //!
 //! ```text
 //! where(forall(i, forall(j, R(i,j) = T(j,i))), forall(i, forall(j, T(j,i) = A(i,j))))
@@ -87,8 +87,8 @@ impl Lists {
         })
     }
 
-    /// The statement in which what fills a list fills those beside it, and each is read in its order. The next assignment stands in the order
-    /// of loops that is given next.
+    /// The statement in which the producer of a list also fills the lists beside it, and each is read in its order. The next assignment
+    /// stands in the order of loops that is given next.
     fn filled(&self, kernel: &Kernel, stmt: Stmt, next: &mut dyn FnMut() -> Vec<VarId>) -> Stmt {
         match stmt {
             Stmt::Assign(assign) => {

@@ -48,9 +48,9 @@ pub(super) struct Rewritten {
     pub statement: Assignment,
     /// Inputs that are other tensors of the program, as they are or converted.
     pub aliases: Vec<Conversion>,
-    /// How stored dimensions are tied to the others.
+    /// The ties between stored dimensions and the others.
     pub space: StoredSpace,
-    /// The result has a map, and the statement gives it in a format without.
+    /// True if the result has a map, and the statement gives it in a format without.
     pub result_without_map: bool,
     /// The decisions, in words for people.
     pub notes: Vec<String>,

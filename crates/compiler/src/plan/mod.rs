@@ -77,7 +77,7 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// The facts that may surprise the user, in words for people.
     pub warnings: Vec<String>,
-    /// The result is sparse and stores every element.
+    /// True if the result is sparse and stores every element.
     pub is_full: bool,
     /// The schedule that was given or chosen. Planning with it makes the same kernel.
     pub schedule: Schedule,
@@ -120,7 +120,7 @@ pub struct Conversion {
     pub source: TensorId,
 }
 
-/// How the order of the loops is chosen.
+/// The way to choose the order of the loops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Search {
     /// By the cost model.
@@ -133,13 +133,13 @@ pub enum Search {
 /// The demands on a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'a> {
-    /// How the order of the loops is chosen.
+    /// The way to choose the order of the loops.
     pub search: Search,
-    /// Products are not taken out of sums, which would round otherwise.
+    /// True if products are not taken out of sums, which would round otherwise.
     pub strict: bool,
     /// The user's schedule. Without one, the planner chooses.
     pub schedule: Option<&'a Schedule>,
-    /// What cache lines cost the machine.
+    /// The cost of cache lines on the machine.
     pub memory: Memory,
 }
 
@@ -199,8 +199,8 @@ impl<'a> Source<'a> {
         Source { program, statement, rewritten }
     }
 
-    /// The statement in reduction notation. One over stored dimensions is in it already: which variables follow from which is no
-    /// longer seen in it, so that no sum may be made around anything again.
+    /// The statement in reduction notation. A statement over stored dimensions has explicit sums already: it no longer shows
+    /// which variables follow from which, so that no sum may be made around anything again.
     fn explicit(&self, vars: &mut Arena<IndexVar>) -> Assignment {
         let mut explicit =
             if self.rewritten.is_some() { self.statement.clone() } else { make_explicit(self.statement, vars) };
@@ -295,8 +295,8 @@ fn names_made(schedule: &Schedule, source: Source<'_>) -> bool {
     })
 }
 
-/// The tensors and variables of a statement, its target, and the sum that it assigns, unless that reads the result, or is another
-/// than what is written, for a strict kernel.
+/// The tensors and variables of a statement, its target, and the sum that it assigns, unless the sum reads the result or, for a
+/// strict kernel, differs from the written one.
 fn flat(source: Source<'_>, strict: bool) -> Option<(Kernel, Access, Expr)> {
     let program = source.program;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };

@@ -1,8 +1,8 @@
 //! The search for an order of the loops.
 //!
-//! All orders of up to five variables are compared; beyond that a beam of the best prefixes is kept, each judged by the
-//! cost of its completion in natural order, or of one in which places that several operands are moved to come last. Among orders of equal cost the natural one wins: the variables of the
-//! result in the order of its levels, then the summed ones as they occur.
+//! All orders of up to five variables are compared. Beyond that, a beam of the best prefixes is kept. Each is judged by the cost of its
+//! completion in natural order, or in one in which places that several operands are moved to come last. Among orders of equal cost the
+//! natural one wins: the variables of the result in the order of its levels, then the summed ones as they occur.
 
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{Access, Expr, ExprKind, VarId};
@@ -14,7 +14,7 @@ use super::storage::{appends_in, distinct_accesses, is_concordant, is_walked};
 use super::traffic::Memory;
 use crate::iterate::iterators::AccessKey;
 
-/// How many prefixes a search keeps.
+/// The number of prefixes that a search keeps.
 const BEAM: usize = 24;
 /// Up to how many variables every order is looked at.
 const EXHAUSTIVE: usize = 5;
@@ -135,7 +135,7 @@ impl Ties {
     }
 }
 
-/// An order that begins with a prefix: what `next` gives follows, or else the first variable that is left of the natural order.
+/// An order that begins with a prefix: the variables that `next` gives follow, or else the first one that is left of the natural order.
 fn complete(prefix: &[VarId], natural: &[VarId], next: impl Fn(&[VarId]) -> Option<VarId>) -> Vec<VarId> {
     let mut order = prefix.to_vec();
     loop {
@@ -147,8 +147,8 @@ fn complete(prefix: &[VarId], natural: &[VarId], next: impl Fn(&[VarId]) -> Opti
     }
 }
 
-/// Orders with their estimated work, the least first: all of few variables, of many those that the search came upon. Also gives the
-/// number of estimates that this took.
+/// Orders with their estimated work, the least first: all of few variables, of many those that the search came upon. It also
+/// returns the number of estimates that this took.
 pub(super) fn ranked(
     natural: &[VarId],
     ties: &Ties,

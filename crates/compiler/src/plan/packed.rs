@@ -1,4 +1,4 @@
-//! Packed tensors in a statement: how each is read, and where the result is made.
+//! Packed tensors in a statement: the way to read each, and the storage that the result is made in.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)             A packed(symmetric)      its unique elements, each read once (`structure/mirror.rs`)
@@ -6,9 +6,9 @@
 //! C(i,j) = A(i,j) + X(t,i)*X(t,j)  A, C packed(symmetric)   unique elements of C, computed of those of A
 //! ```
 //!
-//! A result is made in its own storage where the conditions of its elements end loops; else it is made as a whole, and packed then. Its loops
-//! come to its unique elements alone, so that an operand which is read at places that have unique elements of it is read as it is stored; and
-//! where all operands are dense, both are arrays whose places are computed, with nothing to merge.
+//! A result is made in its own storage where the conditions of its elements end loops; else it is made as a whole, and packed then. Its
+//! loops visit its unique elements alone, so an operand that is read at places of its own unique elements is read as it is stored. If all
+//! operands are dense, both are arrays whose places are computed, with nothing to merge.
 //!
 //! On entry: a statement of a program. On exit: the same statement, with formats that say how tensors are seen. Paper: Ghorbani et al. 2023,
 //! §4.2 and §5.5.
@@ -38,15 +38,15 @@ pub(super) struct Settled {
     pub program: Program,
     /// Operands that are read whole.
     whole: Vec<TensorId>,
-    /// The result is made as a whole, and packed then.
+    /// True if the result is made as a whole, and packed then.
     is_packed_later: bool,
-    /// Some operand is seen as an array.
+    /// True if some operand is seen as an array.
     pub has_arrays: bool,
-    /// The result is made in its own storage.
+    /// True if the result is made in its own storage.
     pub is_in_place: bool,
 }
 
-/// How a statement sees packed tensors; `None` if there are none in it.
+/// A statement's view of its packed tensors; `None` if it has none.
 pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -> Option<Settled> {
     let is_packed = |tensor: TensorId| program.tensors[tensor].format.packing().is_some();
     let result = statement.lhs.tensor;

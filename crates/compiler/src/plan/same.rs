@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Demands: levels of which each coordinate has a position of its own; a statement that sets the result, of which all other operands are
-//! arrays, and whose loops visit nothing but what the operand stores. It spares the assembly of another format and a conversion, where the
-//! result is of a format that loops do not append to.
-//! Paper: Chou and Amarasinghe, *Compilation of Dynamic Sparse Tensor Algebra* (OOPSLA 2022), §4.4, copy such a tensor node by node.
+//! arrays, and whose loops visit only the stored entries of the operand. It spares the assembly of another format and a conversion, where
+//! the result is of a format that loops do not append to. Paper: Chou and Amarasinghe, *Compilation of Dynamic Sparse Tensor Algebra*
+//! (OOPSLA 2022), §4.4, copy such a tensor node by node.
 
 use lacunar_formats::{DType, Format};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
@@ -20,7 +20,7 @@ use crate::algebra::{preserves_fill, selected};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::Lattice;
 
-/// Lets the result of an assignment have the levels of an input, if one has its pattern and is stored like it; whether it does.
+/// Lets the result of an assignment have the levels of an input, if one has its pattern and is stored like it; returns true if it does.
 pub(super) fn take(kernel: &mut Kernel, (lhs, op, rhs): (&Access, AssignOp, &Expr), notes: &mut Vec<String>) -> bool {
     let Some(same) = pattern(kernel, lhs, op, rhs) else { return false };
     let [own, other] = [lhs.tensor, same].map(|tensor| kernel.tensors[tensor].name.as_str());

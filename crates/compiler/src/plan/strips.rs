@@ -26,7 +26,7 @@ use crate::iterate::iterators::{AccessKey, level_var};
 
 /// The bytes of a strip of all columns: most of a first-level cache.
 const STRIP_BYTES: u64 = 28 << 10;
-/// The lengths of strips, from the longest; in a shorter one, what lanes do together at the end of each sum would take the most time.
+/// The lengths of strips, from the longest; in a shorter one, adding up the lanes at the end of each sum would take the most time.
 const STRIPS: [u64; 3] = [512, 256, 128];
 /// The rows that are added together.
 const ROWS: u64 = 8;
@@ -67,7 +67,7 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, request: &Req
     Some(sum.in_strips(&order, size, inside))
 }
 
-/// How a strip is run.
+/// The way to run a strip.
 #[derive(Clone, Copy)]
 enum Inside {
     Lanes,

@@ -1,4 +1,4 @@
-//! The traffic of a loop nest: how many cache lines of dense tensors it brings in.
+//! The traffic of a loop nest: the number of cache lines of dense tensors that it brings in.
 //!
 //! The inner loops whose lines fit in a cache together bring each of them in once, every time that they are entered. A tensor that
 //! does not depend on the loop around them stays there from one iteration to the next.
@@ -23,7 +23,7 @@ use crate::iterate::iterators::AccessKey;
 /// The bytes of a line.
 const LINE: f64 = 64.0;
 
-/// What cache lines cost a machine.
+/// The cost of cache lines on a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
     /// The lines that stay in the cache of a thread.
@@ -45,7 +45,7 @@ impl Memory {
 }
 
 impl Default for Memory {
-    /// That of the generic machine: 256 KiB, and a level-3 cache.
+    /// The memory of the generic machine: 256 KiB, and a level-3 cache.
     fn default() -> Memory {
         Memory { near: 4096.0, line: 4.0 }
     }

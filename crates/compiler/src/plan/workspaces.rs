@@ -1,4 +1,4 @@
-//! How each workspace is stored.
+//! The format of each workspace.
 //!
 //! ```text
 //! order 0                                            scalar

@@ -134,7 +134,7 @@ impl Written {
             begins |= reads && assign.lhs.tensor == result && assign.op == AssignOp::Set;
         });
         if is_read {
-            // Loops that assign a result which cannot be updated in place what it was begin with that themselves.
+            // If loops assign a result its own earlier values, they begin with these, unless it is updated in place.
             self.kernel.updates &= !begins || self.kernel.tensors[result].format.is_dense();
             let old = old_values(&mut self.kernel, result, &mut self.conversions);
             let stmt = std::mem::take(&mut self.kernel.stmt);
@@ -143,8 +143,8 @@ impl Written {
         }
     }
 
-    /// A result that has one assignment, in no loop but those over its own variables, is assigned and not combined. Where it has earlier
-    /// values and cannot be updated in place, these are combined with what is assigned.
+    /// A result that has one assignment, in no loop but those over its own variables, is assigned and not combined. If it has earlier
+    /// values and cannot be updated in place, the assigned values are combined with these.
     fn assign_once(&mut self) {
         let result = self.result;
         let mut assignments = 0;
@@ -299,8 +299,8 @@ impl Written {
 }
 
 /// The statement in which each workspace is read by a consumer: parts of a producer that read what other parts before them have filled are a
-/// consumer of these, and a producer inside of it. So are parts beside a workspace with marks that are read in order, which is counted for
-/// one producer.
+/// consumer of these, and a producer inside of it. Parts beside a workspace with marks that are read in order consume it, too: it is counted
+/// for one producer.
 ///
 /// ```text
 /// where(R(j) = w(j), sequence(v(j) += .., w(j) += v(j)))  ->  where(where(R(j) = w(j), w(j) += v(j)), v(j) += ..)
@@ -341,7 +341,7 @@ fn reads(stmt: &Stmt, tensor: TensorId) -> bool {
     is_read
 }
 
-/// The statement with a result that is assigned, its old values combined with what it is assigned; `None` if a loop sums into it.
+/// The statement with a result that is assigned, with its old values combined with the new ones; `None` if a loop sums into it.
 fn assigned_once(
     kernel: &Kernel,
     result: (TensorId, Option<TensorId>),
@@ -403,7 +403,7 @@ fn check_relations(kernel: &Kernel) -> Result<(), Diagnostic> {
         probe.stmt = relations[place..].iter().rev().fold(probe.stmt, undone);
         probe.provenance.relations.truncate(place);
         let span = relation.parents().first().map_or(Span::NONE, |parent| kernel.vars[*parent].span);
-        // A workspace over parts, or over another name, of what is not cut yet is no fault.
+        // A workspace over parts, or over another name, of a variable that is not cut yet is no fault.
         if let Err(refusal) = apply(&probe, &Command { kind, span })
             && refusal.category == Category::User
         {

@@ -1,4 +1,4 @@
-//! `assemble(C, append)`, `assemble(C, insert)`: how a sparse result comes into being.
+//! `assemble(C, append)`, `assemble(C, insert)`: the way to assemble a sparse result.
 //!
 //! Demands: `C` is the result, and sparse. `append` is how results are assembled unless something is said: at once, by threads in
 //! pieces that are put one behind the other (`lower/sinks/piece.rs`). `insert` is two phases, *assemble* and *compute*: the first

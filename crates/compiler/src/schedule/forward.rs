@@ -6,11 +6,11 @@
 //! precompute(b(i) * c(i), i, iw)     i -> i, iw,  b(i) -> b(iw),  c(i) -> c(iw)
 //! ```
 //!
-//! The forwards of several commands in a row are joined ([`Forward::then`]). A refusal uses them to say what a name that is gone
-//! became; with debug assertions, [`Forward::check`] tests for every command that nothing of the kernel before is lost.
+//! The forwards of several commands in a row are joined ([`Forward::then`]). A refusal uses them to tell the fate of a name that
+//! is gone; with debug assertions, [`Forward::check`] tests for every command that nothing of the kernel before is lost.
 //!
 //! Paper: Ikarashi et al., *Exocompilation for Productive Programming of Hardware Accelerators* (PLDI 2022), and Exo's cursors,
-//! which follow what they point at through transformations.
+//! which follow the code that they point at through transformations.
 
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::CommandKind;

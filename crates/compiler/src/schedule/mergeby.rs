@@ -1,4 +1,4 @@
-//! `mergeby(i, strategy)`: how the operands that meet in a loop are advanced.
+//! `mergeby(i, strategy)`: the way to advance the operands that meet in a loop.
 //!
 //! Demands: a loop over `i`. It changes nothing but a tag. Paper: Henry et al. 2021, §6 (strategies).
 

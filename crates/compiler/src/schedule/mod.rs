@@ -1,8 +1,8 @@
 //! Scheduling transformations: functions from a kernel to a kernel that computes the same, in another order or by others.
 //!
-//! One transformation a file. Each says what it demands (and refuses with the reason if that does not hold), what it does to the
-//! loops, and which relation it adds to the provenance graph. Accesses keep their variables; only loops change. Each takes a kernel
-//! and gives another one with the forward of names ([`Forward`]), so that a refusal changes nothing.
+//! One transformation a file. Each states its demands (and refuses with the reason if they do not hold), its effect on the loops,
+//! and the relation that it adds to the provenance graph. Accesses keep their variables; only loops change. Each takes a kernel and
+//! gives another one with the forward of names ([`Forward`]), so that a refusal changes nothing.
 //!
 //! On entry: a kernel in concrete notation. On exit: one that passes [`lacunar_notation::concrete::verify`]. Later, `plan/given.rs`
 //! settles the demands of the loops' order on storage and on workspaces.

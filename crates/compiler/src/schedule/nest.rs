@@ -26,7 +26,7 @@ pub(super) fn loops(stmt: &Stmt) -> Vec<VarId> {
     found
 }
 
-/// Every loop over `var` replaced by what `make` makes of its body.
+/// Replaces every loop over `var` by the statement that `make` makes of its body.
 pub(super) fn replace_loops(stmt: Stmt, var: VarId, make: &mut impl FnMut(Stmt) -> Stmt) -> Stmt {
     match stmt {
         Stmt::Assign(_) => stmt,

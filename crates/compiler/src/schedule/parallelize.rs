@@ -1,6 +1,6 @@
 //! `parallelize(i, unit, race)`: the iterations of a loop are shared out.
 //!
-//! Demands, for threads: no other loop around or inside is shared; the race strategy deals with tensors that the iterations write
+//! Demands, for threads: no other loop around or inside is shared; the race strategy handles tensors that the iterations write
 //! together; a sparse result is assembled by the outermost loop, over its first level, so that parts follow each other. For
 //! vectors: loops inside count coordinates, or the positions of one operand, whatever the lane. The units of a GPU are refused, as
 //! no back end makes code for one. It changes nothing but a tag. Workspaces are not added to indivisibly: there, `atomics` is
@@ -276,8 +276,8 @@ fn is_listed(kernel: &Kernel, tensor: TensorId) -> bool {
     kernel.tensors[tensor].role.is_listed()
 }
 
-/// True if a tensor is a workspace: a variable, or an array, beside which a flag says if it was given anything. Neither is combined
-/// indivisibly.
+/// True if a tensor is a workspace: a variable, or an array, beside which a flag says if it was given anything. Neither is
+/// updated by atomic operations.
 fn is_workspace(kernel: &Kernel, tensor: TensorId) -> bool {
     matches!(kernel.tensors[tensor].role, Role::Workspace(_))
 }

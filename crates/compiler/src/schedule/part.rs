@@ -31,7 +31,7 @@ pub(super) fn find<'s>(stmt: &'s Stmt, expr: &Expr) -> Option<Found<'s>> {
 #[derive(Default)]
 struct Path {
     loops: Vec<VarId>,
-    /// How many of them stand outside of the last workspace.
+    /// The number of loops outside of the last workspace.
     outer: usize,
     /// Workspaces that are filled here, each with the number of loops outside.
     filled: Vec<(TensorId, usize)>,

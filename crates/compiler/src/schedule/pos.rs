@@ -1,7 +1,8 @@
 //! `pos(i, ip, A(i,j))`: a loop over coordinates becomes one over the positions of the level of `A` that stores them.
 //!
 //! Demands: `i` is a variable of the statement, or several fused, that `A` stores in levels which follow each other in this order;
-//! the last of them stores none of them twice; the levels above belong to loops around; and the expression has values only where `A` has. Relation: pos.
+//! the last of them stores none of them twice; the levels above belong to loops around; and the expression has values only where `A` has.
+//! Relation: pos.
 //!
 //! ```text
 //! forall(i, forall(j, y(i) += A(i,j) * x(j)))  ->  forall(i, forall(jp, y(i) += A(i,j) * x(j)))       pos(j, jp, A(i,j))
@@ -171,7 +172,8 @@ fn missed(kernel: &Kernel, body: &Stmt, originals: &[VarId], key: &AccessKey) ->
         let own = lattice.iterators.iter().position(|it| it.access == *key && it.mode == Mode::Coiterate);
         let covered = match own {
             Some(own) => lattice.points.iter().all(|point| point.has(own)),
-            // A dense level has all coordinates, unless a level below stores the same variable: then loops that do not go through it have none.
+            // A dense level has all coordinates, unless a level below stores the same variable: then loops that do not go through it have
+            // none.
             None => {
                 let is_full = kernel.tensors[key.tensor].format.levels()[place].properties().full;
                 is_full && key.vars.iter().filter(|var| **var == vars[place]).count() == 1

@@ -78,9 +78,9 @@ pub(super) fn precompute(
 /// The part to compute beforehand.
 struct Wanted<'a> {
     kernel: &'a Kernel,
-    /// As it is named.
+    /// The part as the command names it.
     expr: &'a Expr,
-    /// As it stands in the statement.
+    /// The part as the statement has it.
     part: Expr,
     /// The variables that it depends on.
     part_vars: Vec<VarId>,
@@ -300,7 +300,7 @@ fn first_varies(kernel: &Kernel, leaf: VarId) -> Option<TensorId> {
     }
 }
 
-/// A new workspace. Where its kind is not said, it is chosen when all commands are carried out.
+/// A new workspace. If no kind is given, it is chosen when all commands are carried out.
 fn workspace(kernel: &mut Kernel, vars: &[VarId], kind: Option<WorkspaceKind>, fill: Scalar, span: Span) -> TensorId {
     let order = vars.len();
     let kind = kind.unwrap_or(WorkspaceKind::Sorted).for_order(order);

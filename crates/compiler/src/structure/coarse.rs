@@ -1,4 +1,4 @@
-//! Statements that compute again what an earlier one has, with dimensions in another order: the result is a copy of the other.
+//! Statements that compute the same as an earlier one, with dimensions in another order: the result is a copy of the other.
 //!
 //! ```text
 //! C(i,j,k) = X(t,i) * X(t,j) * f(k)             is computed
@@ -25,8 +25,8 @@ use crate::reduction::make_explicit;
 const MOST_STEPS: usize = 1 << 14;
 const MOST_BIJECTIONS: usize = 64;
 
-/// Lets statements that repeat an earlier one read the result of that, if `may` says that they may be changed. Returns their numbers, each with
-/// a note for people.
+/// Lets statements that repeat an earlier one read the result of that, if `may` says that they may be changed. Returns their numbers,
+/// each with a note for people.
 ///
 /// ```
 /// use lacunar_compiler::structure::share;
@@ -55,7 +55,7 @@ pub fn share(program: &mut Program, may: impl Fn(usize) -> bool) -> Vec<(usize, 
     notes
 }
 
-/// The variables of the later of two statements at which the result of the earlier is what it computes.
+/// The variables of the later of two statements at which the result of the earlier one has the values that it computes.
 fn same(program: &Program, earlier: usize, later: usize) -> Option<Vec<VarId>> {
     let (first, second) = (&program.statements[earlier], &program.statements[later]);
     let tensors = &program.tensors;

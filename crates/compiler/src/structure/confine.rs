@@ -8,8 +8,9 @@
 //! C(i,j) = A(i,k) * B(k,j)     B banded(1,1):     C(i,j) = A(i,k) * [..] * [..] * B(k,j)      for k in j - 1 .. j + 2
 //! ```
 //!
-//! Only tensors without gaps need that: of others, what is 0 is not stored. Conditions that are no patterns, as that a sum of coordinates is
-//! even, leave nothing out; nor does what differs between the parts of a support. Both are sound: the elements there are 0.
+//! Only tensors without gaps need that: other tensors do not store zeros. Conditions that are no patterns, for example that a sum of
+//! coordinates is even, leave nothing out; nor do conditions that differ between the parts of a support. Both are sound: the elements
+//! there are 0.
 //!
 //! On entry: an expression of a program whose tensors have structures. On exit: the same values, for tensors that have these structures.
 //! Paper: Ghorbani et al. 2023, §5.5: sets as bounds of loops.
@@ -44,8 +45,8 @@ fn leaves_out_zeros(monoid: Monoid, dtype: DType) -> bool {
 struct Confine<'p> {
     program: &'p mut Program,
     patterns: &'p mut Patterns,
-    /// Some tensor of the product is read by its unique elements. Its own patterns alone are those of what is stored: beside the product of an
-    /// element that follows, other tensors are read at other coordinates.
+    /// True if some tensor of the product is read by its unique elements. Only its own patterns are those of the stored elements:
+    /// beside the product of an element that follows, other tensors are read at other coordinates.
     is_mirrored: bool,
 }
 

@@ -1,12 +1,12 @@
-//! Results of which half is computed: what follows from other elements is copied from these.
+//! Results of which half is computed: elements that follow from others are copied from these.
 //!
 //! ```text
 //! C(i,j) = X(t,i) * X(t,j)         symmetric, whatever X is:      half of the sums
 //! D(i,j,k) = X(t,i)*X(t,j)*X(t,k)  the same in six places:        a sixth of them
 //! ```
 //!
-//! The structure is [inferred](super::infer()), of values that may be infinite or no numbers. It pays where an element is a sum, and all operands store every element: what is left out is
-//! then work, and a copy costs less.
+//! The structure is [inferred](super::infer()), of values that may be infinite or no numbers. It pays if an element is a sum, and all
+//! operands store every element: then each element left out saves work, and a copy costs less.
 //!
 //! On entry: a statement in reduction notation that sets a dense result. On exit: conditions for the loops, and copies.
 //! Paper: Ghorbani et al. 2023, §5.5 and §6.3.
@@ -56,7 +56,7 @@ pub(crate) fn packed(packing: Packing) -> Option<Followers> {
     let context = bounds(structure.space(), structure.context())?;
     let [context] = context.pieces() else { return None };
     let computed = conditions(structure, unique, context)?;
-    // Where sizes leave nothing, no loop would be left out.
+    // Conditions of sizes alone confine no loop: with one of these, the others do not tell all.
     let is_told = unique.gist(context).constraints().count() == computed.len();
     is_told.then_some(Followers { computed, parts: Vec::new(), is_packed: true })
 }

@@ -2,7 +2,7 @@
 //!
 //! A tensor of which the unique elements alone are stored is walked through once. Beside each product that a unique element takes part in
 //! stand the products of all elements that follow from it: the variables of the statement's term are permuted as the structure's map
-//! permutes coordinates, so that what is read is the unique element itself.
+//! permutes coordinates, so that only the unique element itself is read.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)         A symmetric, i <= j stored
@@ -11,9 +11,10 @@
 //!   forall(i, forall(j, { s += x(i) * A(i,j) * x(j);  s += x(j) * -A(i,j) * x(i) }))
 //! ```
 //!
-//! A term is *mirrored* so if it is a sum of products in which the tensor stands once, whose other operands have no gaps, and which goes to a
-//! result without gaps, all of whose variables it has. Other variables than the tensor's stay as they are; beside a matrix there may be none, as whole rows of a product are
-//! summed up in registers, which spares more than half of the matrix. All else reads the whole tensor ([`settle`]).
+//! A term is *mirrored* in this way if it is a sum of products in which the tensor stands once, whose other operands have no gaps, and
+//! which goes to a result without gaps that has all of its variables. Other variables than the tensor's stay as they are; beside a matrix
+//! there may be none, as whole rows of a product are summed up in registers, which spares more than half of the matrix. All else reads the
+//! whole tensor ([`settle`]).
 //!
 //! ```text
 //! D(i,r) = T(i,j,k) * B(j,r) * C(k,r)     T symmetric: up to six products of each entry of T, for every r
@@ -70,8 +71,8 @@ fn takes_whole(action: &Action, id: TensorId) -> bool {
         }
 }
 
-/// True if there are conditions of indices in an expression: they would be of other indices in a product beside it. Those of structures come
-/// later, and are of the stored elements.
+/// True if there are conditions of indices in an expression: they would be of other indices in a product beside it. Conditions of structures
+/// come later, and are of the stored elements.
 pub(crate) fn has_conditions(tensors: &Arena<Tensor>, expr: &Expr) -> bool {
     let mut found = false;
     expr.visit(&mut |part| {
@@ -104,7 +105,7 @@ pub(crate) struct Mirror {
 #[derive(Clone, Debug)]
 struct Part {
     lhs: Access,
-    /// It goes to the place to which the product of the unique element goes.
+    /// True if it goes to the place to which the product of the unique element goes.
     is_at_home: bool,
     /// The product, of the unique element.
     product: Expr,
@@ -192,7 +193,7 @@ fn is_full(tensor: &Tensor) -> bool {
     is_given && !tensor.is_unique && tensor.format.is_dense() && has_all && is_plain(&tensor.format)
 }
 
-/// True if what is stored is walked through by the tensor's own dimensions, each entry once.
+/// True if the stored entries are walked through by the tensor's own dimensions, each entry once.
 fn is_plain(format: &Format) -> bool {
     format.map().is_none()
 }
@@ -325,8 +326,9 @@ pub(crate) fn as_terms(tensors: &Arena<Tensor>, rhs: &Expr) -> Expr {
     terms.reduce(|a, b| Expr::binary(BinaryFn::Add, a, b, dtype)).unwrap_or(flat)
 }
 
-/// Puts the products beside those of the unique elements, in a kernel whose loops are made for these. What is set is combined with then,
-/// because products go to other places in any order, or because the statement updates its result. `read` gives the tensor that is read in place of one.
+/// Puts the products beside those of the unique elements, in a kernel whose loops are made for these. An assignment with `=` then
+/// combines with its target, because products go to other places in any order, or because the statement updates its result. `read` gives
+/// the tensor that is read in place of one.
 ///
 /// # Errors
 /// An internal error if an element is read nowhere.

@@ -1,4 +1,4 @@
-//! Structure: what is known of the elements of results from what is known of the operands.
+//! The structure of the elements of results, inferred from that of the operands.
 //!
 //! A tensor's [`Structure`](lacunar_notation::Structure) says which elements are 0, and which follow from others. [`infer()`] says it of a
 //! statement's result. Papers and rules: Ghorbani et al. 2023, §5; the rules here are stated for closed maps, in which an element that is
@@ -13,11 +13,11 @@
 //! | file | |
 //! |---|---|
 //! | `infer` | the structure of a statement's result, one rule a file |
-//! | `results.rs` | those of a program's results, and whether they are what is declared |
-//! | `confine.rs` | loops leave out what is 0 |
-//! | `follow.rs` | of a result, what follows from other elements is copied |
-//! | `coarse.rs` | what a statement repeats of another is copied |
-//! | `mirror.rs` | what follows from other elements is computed beside them |
+//! | `results.rs` | those of a program's results, compared with the declared ones |
+//! | `confine.rs` | loops leave out elements that are 0 |
+//! | `follow.rs` | elements of a result that follow from others are copied |
+//! | `coarse.rs` | the result of a statement that repeats another is copied |
+//! | `mirror.rs` | the products of elements that follow from others are computed beside those |
 
 mod coarse;
 mod confine;

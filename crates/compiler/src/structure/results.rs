@@ -1,4 +1,4 @@
-//! Structures of results: what statements make of the structures of their operands, and whether it is what is declared.
+//! The structures of results, inferred from those of the operands, and compared with the declared ones.
 //!
 //! ```text
 //! C(i,j) = L(i,k) * M(k,j)        L, M lower; C declared lower: it is. C declared diagonal: element (1, 0) is not known to be 0.
@@ -6,10 +6,10 @@
 //! ```
 //!
 //! On entry: a program whose statements have the types and formats of their tensors. On exit: a structure for each result of a statement
-//! that sets it, if something is known; an error for a declared one that does not follow. A packed format declares one, and what is added to
-//! such a result has to have it too. A result whose values come from statements alone, or are given, has what is declared before each
-//! statement as well, since each is checked to keep it: a statement may read what it assigns.
-//! Paper: Ghorbani et al. 2023, §5.1.
+//! that sets it, if something is known; an error for a declared one that does not follow. A packed format declares a structure, and a value
+//! that is added to such a result has to have it, too. A result whose values come from statements alone, or are given, has the declared
+//! structure before each statement as well, since each is checked to keep it: a statement may read its own result. Paper: Ghorbani et al.
+//! 2023, §5.1.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const SIZES: std::ops::Range<i64> = 1..5;
 /// The most points that are looked at for one.
 const MOST_POINTS: usize = 1 << 16;
 
-/// The structure of what each statement sets, as far as it follows from those of operands.
+/// The structure of the value of each statement, as far as it follows from those of operands.
 pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
     let mut known: BTreeMap<TensorId, Structure> = BTreeMap::new();
     let held: Vec<TensorId> = held(program);
@@ -51,7 +51,7 @@ pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
             None => infer(&explicit, &program.tensors, &vars, &known),
         };
         found.push((target, inferred.clone()));
-        // A later statement of a program without loops reads what the last one before has set.
+        // A later statement of a program without loops reads the value of the last assignment before it.
         let is_whole = explicit.op == statement.op && program.is_sequence();
         let after = inferred.filter(|structure| is_whole && is_of_sizes(structure));
         match after.or_else(|| declared.filter(|_| is_held).cloned()) {
@@ -97,7 +97,7 @@ fn is_of_sizes(structure: &Structure) -> bool {
     structure.space().params.len() == structure.order()
 }
 
-/// Compares what is declared of results with what follows.
+/// Compares the declared structures of results with the inferred ones.
 ///
 /// # Errors
 /// E1310 for the first result of which it does not follow, with an element if there is one.

@@ -5,8 +5,8 @@
 
 use super::*;
 
-/// The mistake, the program, the structures of its inputs, the size of all variables, and what is to be found: how many elements may be other
-/// than 0, and how many of these follow from others.
+/// The mistake, the program, the structures of its inputs, the size of all variables, and the expected numbers: of elements that may be
+/// other than 0, and of those among them that follow from others.
 type Erratum = (&'static str, &'static str, &'static [(&'static str, &'static str)], u64, (usize, usize));
 
 const ERRATA: &[Erratum] = &[

@@ -1,7 +1,8 @@
 //! Inferred structures against values: random programs over tensors of random structures, evaluated by definition.
 //!
 //! An element outside of the inferred support has to be 0; one that follows from another has to be that times the coefficient; and
-//! the other has to be unique. Values are small complex integers, so that every sum is exact. Tables beside hold what is to be found.
+//! the other has to be unique. Values are small complex integers, so that every sum is exact. The tables in the other files of this
+//! folder hold the expected structures.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
@@ -104,7 +105,7 @@ impl Case {
                     own.insert(point, scaled(own[&target], coefficient));
                 }
             }
-            // The diagonal of a Hermitian matrix may be what it likes: it is its own.
+            // Each diagonal element of a Hermitian matrix may be any number: it is unique.
             values.insert(tensor, own);
             if let Some(known) = known {
                 structures.insert(tensor, known);
@@ -359,7 +360,7 @@ fn random_programs() {
     );
 }
 
-/// What is to be found: a program, structures of its inputs, and the name of the result's.
+/// A case: a program, structures of its inputs, and the name of the expected structure of its result.
 type Found = (&'static str, &'static [(&'static str, &'static str)], &'static str);
 
 const FOUND: &[Found] = &[

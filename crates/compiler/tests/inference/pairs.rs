@@ -1,9 +1,9 @@
 //! Every pair of eleven structures under the operations of a tensor algebra: products, sums, Kronecker products, direct sums, transpositions.
 //!
-//! The support that is inferred is that of the values, were these never to cancel; and what follows from other elements has their values. Where
-//! the result of an operation has a structure with a name (Ghorbani et al. 2023, §4.2 and §5.1), it is that structure, element by element.
-//! `LACUNAR_PAIRS=all` takes all pairs, of matrices of 1 to 4 rows and, where the structures have such, of as many other columns; otherwise an
-//! operation has one of these sizes and a third of the pairs, others each day.
+//! The inferred support is that of the values if these never cancel, and elements that follow from others have their values. If the result
+//! of an operation has a structure with a name (Ghorbani et al. 2023, §4.2 and §5.1), it is that structure, element by element.
+//! `LACUNAR_PAIRS=all` takes all pairs, of matrices of 1 to 4 rows and, where the structures have such, of as many other columns; otherwise
+//! an operation has one of these sizes and a third of the pairs, others each day.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -188,7 +188,7 @@ fn what_is_stated() {
         let expected = named(expected.0, vars.len(), expected.1).unwrap();
         let params = case.params(&found);
         let dims: Vec<i64> = vars.iter().map(|var| case.sizes[var]).collect();
-        // Which one of several elements that follow from each other is unique may differ.
+        // Any one of several elements that follow from each other may be the unique one.
         let times = |a: Coefficient, b: Coefficient| a.times(b).unwrap();
         let (mut own_unique, mut stated_unique) = (0, 0);
         for point in points(&dims) {

@@ -1,4 +1,4 @@
-//! Why a text or a list of levels is no format.
+//! The reasons why a text or a list of levels is no format.
 
 use std::fmt;
 

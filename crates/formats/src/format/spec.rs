@@ -43,11 +43,11 @@ pub enum FormatSpec {
     /// An order-open format with a mode order.
     Permuted(Box<FormatSpec>, Vec<usize>),
     /// `auto(uses)`: the format that suits a tensor's entries best, used so many times after one conversion. It is data of a
-    /// tensor, not of a program: what reads, packs or converts a tensor chooses it.
+    /// tensor, not of a program: it is chosen when a tensor is read, packed or converted.
     Auto(u64),
 }
 
-/// How many times a tensor in a format `auto` is used, if nothing is said: about as many products as an iterative solver takes.
+/// The number of uses of a tensor in a format `auto`, if nothing is said: about as many products as an iterative solver takes.
 pub(super) const USES: u64 = 1000;
 
 impl FormatSpec {
@@ -104,7 +104,7 @@ impl FormatSpec {
         }
     }
 
-    /// How many uses a format is chosen for; `None` if it is said which one it is.
+    /// The number of uses that a format is to be chosen for; `None` if the format is fixed.
     ///
     /// ```
     /// use lacunar_formats::{Format, FormatSpec};

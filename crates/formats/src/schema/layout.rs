@@ -1,4 +1,4 @@
-//! Layouts: which word of a node is which field's.
+//! Layouts: the words of each field of a node.
 //!
 //! Words that every visit reads come first: coordinates that are no arrays, then children, then lengths, the first position and the
 //! room. Metadata and the parent follow, then arrays with a bound, then those without one. Positions of elements are in the order of
@@ -40,7 +40,7 @@ fn group(field: &Field) -> usize {
 
 /// The group of the words that no field has.
 const OWN: usize = 3;
-/// How many groups there are.
+/// The number of groups.
 const GROUPS: usize = 6;
 
 /// Gives the fields of a node their places.

@@ -106,11 +106,11 @@ pub struct Node {
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// The data that it holds.
     pub kind: FieldKind,
     /// Its first word; of arrays without a bound, where these begin.
     pub offset: u32,
-    /// How many arrays without a bound stand before it, of those.
+    /// The number of arrays without a bound that stand before it.
     pub rooms: u32,
     /// Of elements, the number of the first among those of the node.
     pub slot: u32,
@@ -118,23 +118,23 @@ pub struct Field {
     pub slot_rooms: u32,
 }
 
-/// What a field of a node holds.
+/// The data in a field of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// Coordinates with a value or a subtensor each. The coordinate [`Schema::UNUSED`] is none.
     Elem {
-        /// How many; one if it is no array.
+        /// The number of coordinates; one if it is no array.
         array: Option<Extent>,
-        /// All are used.
+        /// True if all are used.
         nonempty: bool,
     },
     /// Handles of other nodes; 0 is none.
     Child {
         /// The type of the nodes.
         to: Target,
-        /// How many; one if it is no array.
+        /// The number of handles; one if it is no array.
         array: Option<Extent>,
-        /// None of them is 0.
+        /// True if none of them is 0.
         nonempty: bool,
     },
     /// The length of the arrays that name it.
@@ -166,7 +166,7 @@ pub enum Meta {
 /// The length of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// That many.
+    /// This many.
     Const(u32),
     /// As the size field of the node says that has this number.
     Size(usize),
@@ -193,17 +193,17 @@ pub enum Step {
 /// The words of a node: scalar fields and bounded arrays first, then arrays without a bound, `room` items each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// How many words there are before the arrays without a bound; a multiple of the alignment, if there are none of these.
+    /// The number of words before the arrays without a bound; a multiple of the alignment, if there are none of these.
     pub words: u32,
     /// The word that has the position of the first element; none in types without elements.
     pub slot: Option<u32>,
-    /// How many positions a node has, besides those of arrays without a bound.
+    /// The number of positions of a node, besides those of arrays without a bound.
     pub slots: u32,
     /// The word that has the number of items for which there is room in each array without a bound; none without such arrays.
     pub room: Option<u32>,
     /// The arrays without a bound, by their fields' numbers, in the order of their places.
     pub unbounded: Vec<usize>,
-    /// How many of them hold elements.
+    /// The number of them that hold elements.
     pub slot_rooms: u32,
     /// Nodes begin at multiples of this.
     pub align: u32,
@@ -214,8 +214,8 @@ impl Schema {
     pub const UNUSED: u32 = u32::MAX;
     /// The word of the node array that has the number of positions of the level.
     pub const POSITIONS: usize = 1;
-    /// The greatest depth of nodes: how many of them, from the root on, wait for the rest of their fields while another is visited. A node
-    /// whose last child is visited waits no more, so that lists have depth 0.
+    /// The greatest depth of nodes: the number of them, from the root on, that wait for the rest of their fields while another is visited.
+    /// A node whose last child is visited waits no more, so that lists have depth 0.
     pub const DEPTH: usize = 64;
     /// The number of words by which the last array without a bound grows, if it is of elements: those of the longest vectors whose
     /// coordinates are looked up at once.

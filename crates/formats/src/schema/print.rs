@@ -35,7 +35,7 @@ impl Schema {
         kind(self, node, field)
     }
 
-    /// The layouts of all node types: which words and positions of a node are which field's.
+    /// The layouts of all node types: the words and positions of each field of a node.
     ///
     /// ```
     /// use lacunar_formats::Schema;

@@ -26,7 +26,7 @@ pub(super) fn sorted(space: &Space) -> Option<(Piece, Set)> {
     Some((context, unique))
 }
 
-/// The map of all elements whose coordinates do not ascend. Where numbers do not fit, nothing follows from anything.
+/// The map of all elements whose coordinates do not ascend. If numbers do not fit, nothing follows from anything.
 pub(super) fn sorting(space: &Space, context: &Piece) -> Map {
     let made = || -> Option<Map> {
         let mut map = Map::empty(space.clone(), space.dims.clone());

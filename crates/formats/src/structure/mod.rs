@@ -1,4 +1,4 @@
-//! Facts about a tensor's elements that hold before any is given: which are 0, and which follow from others.
+//! Facts about a tensor's elements that hold before any is given: the elements that are 0, and those that follow from others.
 //!
 //! A [`Structure`] is a set of *unique* elements, and a map of *redundant* ones, each to a unique one with a coefficient; all other
 //! elements are 0 (the fill value of the tensor is 0). The size of each dimension is a parameter of both, after which others may follow.
@@ -37,7 +37,7 @@ use lacunar_sets::{Affine, Answer, Coefficient, Map, MapPiece, Piece, Set, Space
 pub use exchange::order_of;
 pub use named::{Named, NamedFault};
 
-/// Which elements of a tensor are unique, which follow from these, and which are 0: all others.
+/// The structure of a tensor: its unique elements, those that follow from these, and those that are 0: all others.
 ///
 /// ```
 /// use lacunar_formats::structure::Named;
@@ -77,7 +77,7 @@ pub enum StructureFault {
     Both,
     /// A redundant element may map to one that is not unique.
     NotUnique,
-    /// It can't be told whether they are.
+    /// It can't be told if they are.
     Unknown,
 }
 
@@ -161,8 +161,8 @@ impl Structure {
         }
     }
 
-    /// The structure of a tensor from its support and its closed map, whose domain is the support: what maps to itself is unique, and
-    /// so is what has no target in the support. `None` if that can't be told.
+    /// The structure of a tensor from its support and its closed map, whose domain is the support: an element that maps to itself is
+    /// unique, and so is one without a target in the support. `None` if that can't be told.
     pub fn from_closed(support: &Set, closed: &Map, context: &Piece) -> Option<Structure> {
         let mut redundancy = closed.restricted(&closed.domain().subtract(&closed.fixed()?)?)?;
         redundancy = redundancy.restricted(support)?;
@@ -218,7 +218,7 @@ impl Structure {
         self.unique.space()
     }
 
-    /// What holds of the parameters: that a matrix is square, for example.
+    /// The conditions of the parameters: that a matrix is square, for example.
     pub fn context(&self) -> &Piece {
         &self.context
     }
@@ -243,9 +243,9 @@ impl Structure {
         self.is_symmetric
     }
 
-    /// Maps of which a tensor has the structure, if what is outside of its support is 0: each element is its coefficient times the one that
-    /// it is mapped to. Those of a symmetric one are the exchanges of neighboring dimensions, of others the map of redundant elements.
-    /// `None` if numbers do not fit.
+    /// Maps of which a tensor has the structure, if the elements outside of its support are 0: each element is its coefficient times the
+    /// one that it is mapped to. Of a symmetric one, they are the exchanges of neighboring dimensions; of others, the map of redundant
+    /// elements. `None` if numbers do not fit.
     pub fn relations(&self) -> Option<Vec<Map>> {
         if self.is_symmetric {
             exchange::neighbors(self.space(), &self.context)
@@ -297,7 +297,7 @@ impl Structure {
     }
 
     /// The structure with numbers in the places of its last parameters, so many as there are numbers. `None` if one does not fit, or if it
-    /// can't be told what they leave.
+    /// can't be told which elements they leave.
     ///
     /// ```
     /// use lacunar_formats::Structure;
@@ -325,7 +325,7 @@ impl Structure {
         Structure::new(&unique, &redundancy, &context).ok()
     }
 
-    /// Whether two structures have the same unique elements and the same map.
+    /// Tells if two structures have the same unique elements and the same map.
     pub fn equals(&self, other: &Structure) -> Answer {
         if self.order != other.order {
             return Answer::No;

@@ -2,7 +2,7 @@
 //!
 //! Each is a line of [`Named::ALL`] and a few lines of text in the notation of `lacunar_sets`: a condition for the unique elements, and for
 //! redundant ones a target with a condition. The box of the tensor is added to all. Matrices have the dimensions `i` and `j`, of the sizes
-//! `m` and `n`; what is defined for every order has `i0`, `i1`, ... of the sizes `n0`, `n1`, ...
+//! `m` and `n`; structures that are defined for every order have `i0`, `i1`, ... of the sizes `n0`, `n1`, ...
 //!
 //! ```text
 //! banded(2, 1)    unique -2 <= j - i <= 1
@@ -23,7 +23,7 @@ pub struct Named {
     pub name: &'static str,
     /// Its arguments, as they are written behind the name: `(below, above)`.
     pub arguments: &'static str,
-    /// What it is, in a few words.
+    /// The structure in a few words.
     pub meaning: &'static str,
     build: fn(usize, &[i64]) -> Result<Structure, NamedFault>,
 }
@@ -336,15 +336,15 @@ mod tests {
     use super::*;
     use lacunar_sets::Coefficient;
 
-    /// What a matrix has at `(i, j)`: a value that two elements share if one follows from the other, with its sign and whether it is
-    /// conjugated; `None` for 0.
+    /// The element of a matrix at `(i, j)`: a value that two elements share if one follows from the other, with its sign and a flag
+    /// that is true if it is conjugated; `None` for 0.
     type Element = Option<(Vec<i64>, i64, bool)>;
 
     fn plain(key: Vec<i64>) -> Element {
         Some((key, 1, false))
     }
 
-    /// A structure of matrices: its name, its arguments, whether it is square, and the elements of an m by n matrix.
+    /// A structure of matrices: its name, its arguments, a flag that is true if it is square, and the elements of an m by n matrix.
     type Case = (&'static str, &'static [i64], bool, fn(i64, i64, i64, i64) -> Element);
 
     fn cases() -> Vec<Case> {

@@ -15,11 +15,11 @@ pub struct Nest {
     pub(crate) body: Stmt,
     /// The relations as written.
     pub(crate) relations: Vec<Relation>,
-    /// Taco's `assemble`: the result comes into being in two phases.
+    /// True for taco's `assemble`: the result is made in two phases.
     pub(crate) is_inserted: bool,
     /// All variables, each with the place where it first occurs. A variable's place in the map is its handle's index.
     pub(crate) vars: IndexMap<String, Span>,
-    /// How they derive from each other. Accesses of `pos` name the tensor by the number of its relation.
+    /// The derivations of variables from each other. Accesses of `pos` name the tensor by the number of its relation.
     pub(crate) provenance: Provenance,
     /// The tensors that are filled and read inside, in the order of their first assignments.
     pub(crate) workspaces: Vec<String>,

@@ -1,4 +1,4 @@
-//! Lines for tensors, which follow a program as `--emit concrete` prints it: how each is stored.
+//! Lines for tensors, which follow a program as `--emit concrete` prints it: the format of each.
 //!
 //! ```text
 //! line := name ':' type format role [size ('x' size)*] ['fill' value] ['structure' words | 'of' name]
@@ -29,9 +29,9 @@ pub struct Line {
     pub name: String,
     /// The type of its elements.
     pub dtype: DType,
-    /// How it is stored.
+    /// Its format.
     pub format: FormatSpec,
-    /// How it comes into being.
+    /// Its origin.
     pub role: LineRole,
     /// Its sizes, if they are said.
     pub dims: Option<Vec<u64>>,
@@ -47,7 +47,7 @@ pub struct Line {
     pub span: Span,
 }
 
-/// How a tensor comes into being.
+/// The origin of a tensor's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineRole {
     /// Given by the user.
@@ -116,7 +116,7 @@ impl Line {
         }
     }
 
-    /// The declarations with what lines say and they do not.
+    /// The declarations, completed by those of lines.
     pub fn declare(ast: &Ast, declarations: &Declarations) -> Declarations {
         let mut all = declarations.clone();
         Line::describe(ast, &mut all);
@@ -147,7 +147,7 @@ impl Line {
     }
 }
 
-/// A program without its lines for tensors, and these, or what is wrong in them.
+/// A program without its lines for tensors, and these lines, or the mistakes in them.
 pub(crate) fn split(source: &str) -> (String, Vec<Line>, Vec<Mistake>) {
     let (mut text, mut lines, mut mistakes) = (String::with_capacity(source.len()), Vec::new(), Vec::new());
     for line in source.split_inclusive('\n') {
@@ -286,7 +286,7 @@ fn structure_of(name: &str, words: &[&str], span: Span) -> Result<StructureSpec,
 }
 
 /// True if a tensor in a format, of this order if it is known, has elements that are not stored and follow from others: loops
-/// over what is stored do not mean the tensor.
+/// over the stored elements do not mean the tensor.
 fn has_followers(format: &FormatSpec, order: Option<usize>) -> bool {
     /// No structure is of a higher order.
     const HIGHEST: usize = 5;

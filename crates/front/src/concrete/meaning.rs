@@ -8,8 +8,8 @@
 //!
 //! An assignment with an operation reduces over the variables that become known between the statement that its target lives in and
 //! itself, and that the target does not have. A loop over strips makes a variable known only together with the loop inside of
-//! them; what strips are combined to is *partial* until the other loop is met, and may only be combined further by the same
-//! operation:
+//! them; the value that strips are combined to is *partial* until the other loop is met, and may only be combined further by the
+//! same operation:
 //!
 //! ```text
 //! suchthat(forall(i0, where(s += t, forall(i1, t += a(i)))), split(i, i0, i1, 4))  ->  s = sum(i, a(i))
@@ -186,7 +186,7 @@ impl Evaluation<'_> {
         for &leaf in &self.loops[outside..] {
             let originals = self.originals(leaf);
             let known = |original: &VarId| provenance.is_known(*original, &self.loops);
-            // A part of a variable alone: only parts of what is read are combined.
+            // It is a part of a variable alone: only values that are partial in the operands are combined.
             if !originals.iter().any(known) && !carried.contains(&leaf) {
                 return Err(Mistake::Part { span: statement.span, part: self.nest.name(leaf).to_string() });
             }
@@ -197,7 +197,7 @@ impl Evaluation<'_> {
                 }
             }
         }
-        // Of a variable and another name of it that loops tell both, the producer has the latter.
+        // If loops tell both a variable and another name of it, the producer has the latter.
         let named: Vec<VarId> = reduced.iter().filter_map(|var| self.parent(*var)).collect();
         reduced.retain(|var| !named.contains(var));
         // Parts that were combined before are no longer there to be combined.
@@ -283,7 +283,7 @@ impl Evaluation<'_> {
         }
     }
 
-    /// The parts that what is read still misses. If there are any, it is read alone, and combined by the operation that made it.
+    /// The parts that the operands still miss. If there are any, it is read alone, and combined by the operation that made it.
     fn carried(&self, statement: &Statement) -> Result<Vec<VarId>, Mistake> {
         let mut partial = None;
         visit(&statement.rhs, &mut |name, span| {
@@ -305,7 +305,7 @@ impl Evaluation<'_> {
     }
 
     /// A value that is assigned after another one. One for another place of the tensor has the other's indices exchanged for those of the
-    /// first in all of it, so that what it reduces over stays apart:
+    /// first in all of it, so that its summed variables stay apart:
     ///
     /// ```text
     /// y(j) += sum(i, A(i,j) * x(i)), y(i) += sum(j, A(i,j) * x(j))     y(j) = sum(i, A(i,j) * x(i)) + sum(i, A(j,i) * x(i))
@@ -352,7 +352,7 @@ impl Evaluation<'_> {
         Err(Mistake::PartIndex { span: index.span, part, tensor })
     }
 
-    /// The name of a variable in the statement that is meant: copies have the name of what they are copies of.
+    /// The name of a variable in the statement that is meant: a copy has the name of its original.
     fn shown(&self, var: VarId) -> String {
         let is_around = |parent: VarId| self.nest.provenance.is_known(parent, &self.loops);
         match self.parent(var) {

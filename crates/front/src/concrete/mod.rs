@@ -12,8 +12,8 @@
 //!            | 'rename' '(' variable ',' variable ')'                            `precompute` in taco
 //! ```
 //!
-//! The same may be written in lines, where what is deeper belongs to what is above it; `such that` and `and` begin the lines of
-//! relations, and a line for each tensor tells how it is stored:
+//! The same may be written in lines, where a deeper line belongs to the line above it; `such that` and `and` begin the lines of
+//! relations, and a line for each tensor tells its format:
 //!
 //! ```text
 //! forall i (cpu, none)

@@ -286,7 +286,7 @@ impl Reader<'_, '_> {
             let race = find(&RACES, &race).ok_or_else(|| unknown(&race))?;
             return Ok(unit.map(|unit| Tag::Parallel(unit, race)));
         }
-        // A loop that combines what taco's threads have made, one after the other.
+        // A loop that combines the results of taco's threads, one after the other.
         if word.text == "CPUThreadGroupReduction" {
             self.comma()?;
             self.name("how races are treated")?;

@@ -306,7 +306,7 @@ impl Resolver<'_> {
     }
 
     /// A value beside the index that it is of: the one variable, of those whose values are asked for, that loops around the value tell, and
-    /// neither the target nor loops around all of its values. Where there is none, a workspace of indices has them beside already.
+    /// neither the target nor loops around all of its values. If there is none, a workspace of indices has them beside already.
     fn beside_index(&self, value: Expr, lhs: &Access, around: &Around) -> Result<Expr, Vec<Error>> {
         let provenance = &self.kernel.provenance;
         let original = |mut var: VarId| {
@@ -323,7 +323,7 @@ impl Resolver<'_> {
         };
         let mut meant = self.kernel.vars.handles().filter(is_meant);
         let found = match (meant.next(), meant.next()) {
-            // A copy stands for what it is a copy of.
+            // A copy stands for its original.
             (Some(var), other) if other.is_none_or(|other| original(other) == original(var)) => other.unwrap_or(var),
             (None, _) if matches!(&value.kind, ExprKind::Access(read) if self.holds_indices(read.tensor)) => {
                 return Ok(value);
@@ -368,7 +368,7 @@ impl Resolver<'_> {
             let dims = vars.iter().map(|var| self.kernel.vars[*var].size).collect();
             let dtype = self.kernel.tensors[id].dtype;
             let said = self.line(&name).map(|line| line.role);
-            // Nothing is combined with what is only stored: its line alone tells.
+            // A tensor that is only stored is not combined with: its line alone tells.
             let declared = self.line(&name).and_then(|line| line.fill).filter(|fill| fill.ty == dtype);
             let identity = monoid.or(declared.is_none().then_some(Monoid::SUM)).and_then(|own| own.identity(dtype));
             let fill = identity.or(declared).unwrap_or(lacunar_formats::Scalar::zero(dtype));

@@ -1,7 +1,8 @@
 //! Tensors of a kernel that are made of others, read as these.
 //!
-//! A printed kernel reads converted operands and the result before the statement under names of their own, and a line for each says what it
-//! is made of. Whoever gives tensors to the text has the others: so these are read instead, and planning converts them again.
+//! A printed kernel reads converted operands and the result before the statement under names of their own, and a line for each names the
+//! tensor that it is made of. Whoever gives tensors to the text has the others: so these are read instead, and planning converts them
+//! again.
 //!
 //! ```text
 //! C(i,j) = A(i,j) + B_by_order(i,j)     B_by_order: f64 csr input 4x4 of B     C(i,j) = A(i,j) + B(i,j)
@@ -16,7 +17,7 @@ use lacunar_notation::{AssignOp, BinaryFn, Monoid};
 use super::ast::{Nest, RelationKind, Stmt};
 use crate::einsum::{BinaryOp, Bracket, Callee, Expr, ExprKind, Statement};
 
-/// Replaces the names of tensors by those of what they are made of, also in the relations that a text has so far.
+/// Replaces the names of tensors by those of the tensors they are made of, also in the relations that a text has so far.
 pub(super) fn replace(nest: &mut Nest, relations: &mut IndexMap<String, Bracket>, sources: &IndexMap<String, String>) {
     if sources.is_empty() {
         return;
@@ -32,7 +33,7 @@ pub(super) fn replace(nest: &mut Nest, relations: &mut IndexMap<String, Bracket>
     nest.updates = in_statement(&mut nest.body, sources);
 }
 
-/// The same in a statement without loops, which is one of index notation: it may read what it assigns.
+/// The same in a statement without loops, which is one of index notation: it may read its own result.
 pub(crate) fn read_sources(statement: &mut Statement, sources: &IndexMap<String, String>) {
     in_expression(&mut statement.rhs, sources);
 }

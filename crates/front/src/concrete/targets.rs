@@ -48,7 +48,7 @@ fn target(parser: &mut Parser<'_>, mut statement: Statement) -> Result<Stmt, Err
     }))
 }
 
-/// The variable of an index that is none. What ties it to others is added, behind what its parts need.
+/// A variable for an index that is none. The relation that ties it to others is added, behind those that its parts need.
 fn variable(parser: &mut Parser<'_>, index: &Expr, tied: &mut Vec<(Name, Expr)>) -> Result<Expr, Error> {
     let parts = elements(parser, index, tied)?;
     // An element alone is a variable now.

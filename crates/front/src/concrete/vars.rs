@@ -1,4 +1,4 @@
-//! The variables of a statement, and how they derive from each other.
+//! The variables of a statement, and their derivations from each other.
 //!
 //! On exit every variable has a number, and each relation makes variables that were not there before, or that are made of another name
 //! of its variables in the same way.
@@ -56,8 +56,8 @@ pub(super) fn number(body: &Stmt, relations: &[Relation]) -> Result<(IndexMap<St
     Ok((vars, provenance))
 }
 
-/// A relation, and the first names of what it makes variables of: a producer has other names for the variables of its consumer, and for what
-/// is made of them in the same way.
+/// A relation, and the first names of the variables that it makes variables of: a producer has other names for the variables of its
+/// consumer, and for the variables that are made of them in the same way.
 ///
 /// ```text
 /// bound(i, b, 29, maxexact) and split(b, i0, i1, 8)

@@ -40,7 +40,7 @@ pub enum ActionKind {
     Random {
         /// The tensor that is made up.
         tensor: Name,
-        /// How.
+        /// The kind of numbers.
         kind: Generator,
         /// The seed of the numbers; if none is written, it follows from the place of the action.
         seed: Option<Expr>,
@@ -53,7 +53,7 @@ pub enum ActionKind {
         file: String,
         /// The numbers of the first of them and of that behind the last; all, if there are none.
         range: Option<(Expr, Expr)>,
-        /// The entries go.
+        /// True if the entries go.
         removes: bool,
     },
     /// `snapshot x, A`

@@ -16,7 +16,7 @@ use crate::concrete::{Line, Nest};
 /// terms reaches it.
 pub const MAX_HEIGHT: usize = 200;
 
-/// Statements in the order of the text, and how they are carried out.
+/// Statements in the order of the text, and the actions that carry them out.
 #[derive(Clone, Debug, Default)]
 pub struct Ast {
     /// The statements that could be read.
@@ -46,7 +46,7 @@ pub struct Statement {
     pub rhs: Expr,
     /// All of it.
     pub span: Span,
-    /// Its loops, if it is written in concrete notation; the rest is what that means.
+    /// Its loops, if it is written in concrete notation; the other fields are the meaning of these.
     pub nest: Option<Box<Nest>>,
 }
 
@@ -104,7 +104,8 @@ pub enum ExprKind {
     },
     /// `-operand`.
     Neg(Box<Expr>),
-    /// The identity of a monoid, in the type of the value that it stands beside. Not written: where an index confines a value.
+    /// The identity of a monoid, in the type of the value that it stands beside. A value that is not written: it stands where an index
+    /// confines a value.
     Identity(Monoid),
     /// Two operands with a sign between them.
     Binary(BinaryOp, Box<Expr>, Box<Expr>),

@@ -1,7 +1,7 @@
 //! Relations of index variables in brackets: `[d == i + 1]`, the tensor that is one where the relation holds and stores nothing elsewhere.
 //!
-//! They stand in loops that are written and in schedules, where every index is a variable: the relation ties one to others. Which
-//! tensor it is, an [indicator](lacunar_notation::indicator), follows from the form:
+//! They stand in loops that are written and in schedules, where every index is a variable: the relation ties one to others. The
+//! kind of that tensor, an [indicator](lacunar_notation::indicator), follows from the form:
 //!
 //! ```text
 //! [d == i + 1]      [d == wrap(i + 1)]      a sum, and one that stays inside of the dimension of `d`
@@ -40,7 +40,7 @@ pub struct Bracket {
 /// The relations that a parser has read.
 #[derive(Default)]
 pub(crate) struct Brackets {
-    /// Brackets may stand where the parser is.
+    /// True if brackets may stand where the parser is.
     pub may_stand: bool,
     /// The names that tensors of relations have, by the texts of these.
     named: IndexMap<String, String>,

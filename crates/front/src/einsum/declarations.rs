@@ -26,7 +26,7 @@ pub enum Language {
 /// The declared facts about a program's tensors and index variables; everything may be left out.
 #[derive(Clone, Debug, Default)]
 pub struct Declarations {
-    /// How tensors are stored. Undeclared inputs are dense; an undeclared result is dense too, unless its entries are
+    /// The formats of tensors. Undeclared inputs are dense; an undeclared result is dense too, unless its entries are
     /// absent wherever those of the sparse operands are.
     pub formats: IndexMap<String, FormatSpec>,
     /// Types of elements. Undeclared inputs are `f64`, undeclared results have the type of their expression.
@@ -34,7 +34,7 @@ pub struct Declarations {
     /// Values of the elements that are not stored, of any type that converts to that of the elements. Undeclared, that of an
     /// input is 0.
     pub fills: IndexMap<String, Scalar>,
-    /// The structures of tensors: which elements are 0, and which follow from others.
+    /// The structures of tensors: the elements that are 0, and those that follow from others.
     pub structures: IndexMap<String, StructureSpec>,
     /// Structured tensors of which the unique elements alone are given.
     pub unique: IndexSet<String>,

@@ -1,4 +1,4 @@
-//! Operators that a program declares: what a declaration may say, and what an operator is for a type of operands.
+//! Operators that a program declares: the rules for declarations, and the operator for a type of operands.
 //!
 //! A declaration is judged once, at its place: names are those of operands and of functions, bodies have no tensors and no reductions,
 //! properties fit the number of operands. Types are those of a call: an operator is made for each type that it is called with
@@ -168,7 +168,7 @@ fn regions(written: &Written) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads bodies: what they call, and how much they are.
+/// Reads bodies, with their calls and their size.
 struct Reader<'a> {
     name: &'a Name,
     params: &'a [Name],

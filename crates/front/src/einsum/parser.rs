@@ -71,7 +71,7 @@ pub(crate) struct Parser<'a> {
     depth: usize,
     /// The number of blocks that are open.
     blocks: usize,
-    /// A condition or a range is read: parentheses may hold conditions.
+    /// True while a condition or a range is read: parentheses may hold conditions.
     in_head: bool,
     /// The operators that are declared so far.
     operators: Vec<Operator>,
@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
         &self.source[span.range()]
     }
 
-    /// How a message names the next token.
+    /// The name of the next token in a message.
     pub fn found(&mut self) -> String {
         let token = self.peek();
         match token.kind {
@@ -377,7 +377,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// Reads what stands in parentheses.
+    /// Reads the content of parentheses.
     fn argument(&mut self) -> Result<Expr, Error> {
         if self.in_head { self.condition() } else { self.expression() }
     }
@@ -466,7 +466,7 @@ impl<'a> Parser<'a> {
         self.brackets.tie(index, &words(self.source, &self.tokens))
     }
 
-    /// True if what stands in the brackets that come next is compared.
+    /// True if the brackets that come next hold a comparison.
     pub fn at_bracket(&self) -> bool {
         let inside = self.kinds_ahead().take_while(|kind| *kind != TokenKind::Sign("]"));
         inside.into_iter().any(|kind| COMPARISONS.iter().any(|(sign, _)| kind == TokenKind::Sign(sign)))

@@ -97,7 +97,7 @@ pub fn input(text: &str) -> Result<(String, Source), Diagnostic> {
     Ok((name, source))
 }
 
-/// `-g NAME:KIND`: how an input's values are made, e.g. `x:rand`, `A:sparse(0.01)`.
+/// `-g NAME:KIND`: the kind of an input's made-up values, e.g. `x:rand`, `A:sparse(0.01)`.
 ///
 /// # Errors
 /// E0705 and E0706 for the kind, E0701 and E0702 for the form of the value.

@@ -30,7 +30,7 @@ pub(crate) enum Form {
 /// A way to read the arguments of a command.
 type Read = fn(&Arguments<'_>) -> Result<Form, Error>;
 
-/// Every command: how it is written, how many arguments it takes at least and at most, and the function that reads them.
+/// Every command: its form, the least and the greatest number of its arguments, and the function that reads them.
 const COMMANDS: [(&str, usize, usize, Read); 12] = [
     ("reorder(i, j)", 1, usize::MAX, reorder),
     ("fuse(i, j, f)", 3, 3, fuse),
@@ -119,7 +119,7 @@ pub(super) fn form(call: &Call) -> Result<Form, Error> {
 /// The arguments of a command, whose number is right.
 struct Arguments<'a> {
     call: &'a Call,
-    /// How the command is written, for hints.
+    /// The form of the command, for hints.
     form: &'static str,
 }
 
@@ -169,7 +169,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// One of some words; `what` says what they are.
+    /// One of some words; `what` names them in messages.
     fn word<T: Copy>(&self, place: usize, what: &'static str, table: &[(&'static str, T)]) -> Result<T, Error> {
         let word = self.name(place, what)?;
         let found = table.iter().find(|(known, _)| known.eq_ignore_ascii_case(&word.text));

@@ -122,7 +122,7 @@ impl StructureSpec {
         self.resolve_at(order, self.span).map_err(Error::into_diagnostic)
     }
 
-    /// As [`StructureSpec::resolve`]; a mistake is one of the place where the tensor occurs.
+    /// Resolves like [`StructureSpec::resolve`]; a mistake is one of the place where the tensor occurs.
     pub(crate) fn resolve_at(&self, order: usize, span: Span) -> Result<Structure, Error> {
         match &self.kind {
             Kind::Named { name, arguments } => named(name, arguments, order, span),

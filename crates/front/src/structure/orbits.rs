@@ -1,4 +1,4 @@
-//! Which elements are unique under a relation `T(x) = c T(g(x))`.
+//! The unique elements under a relation `T(x) = c T(g(x))`.
 //!
 //! An element is related to those that `g` leads to, one after the other. One of each such orbit is unique: the first in lexicographic
 //! order, or the one that `g` ends at. Three kinds of `g` are understood:
@@ -48,7 +48,7 @@ fn identity(space: &Space) -> Vec<Affine> {
     (0..space.dims.len()).map(|dim| Affine::variable(space.params.len() + dim)).collect()
 }
 
-/// What following a relation does.
+/// The effect of following a relation.
 enum Kind {
     Back,
     Stays,
@@ -150,7 +150,7 @@ fn stays(relation: &Relation, space: &Space, context: Piece, identity: &[Affine]
 
 /// Elements follow from the first on the line through them.
 ///
-/// Of each dimension along which the distance is not 0 it follows how many steps back there are; the least of them is taken.
+/// For each dimension along which the distance is not 0 it finds the number of steps back; the least of these numbers is taken.
 fn far(distance: &[i64], space: &Space, context: Piece) -> Option<Structure> {
     let whole = bounds(space, &context)?;
     let moving: Vec<usize> = (0..distance.len()).filter(|&dim| distance[dim] != 0).collect();

@@ -20,7 +20,7 @@ use crate::einsum::{self, Declarations, Language};
 pub struct Translated {
     /// The statements.
     pub text: String,
-    /// What is declared of their tensors and variables.
+    /// The declarations of their tensors and variables.
     pub declarations: Declarations,
     /// The orders of loops that the program asks for, each as a command of a schedule.
     pub orders: Vec<String>,
@@ -85,7 +85,7 @@ pub(crate) fn check(source: &str, declarations: &Declarations) -> Result<Checked
     checked.outputs = outputs.map(|(id, _)| id).collect();
     for (name, structure) in translated.structures {
         let input = checked.tensors.iter().find(|(_, tensor)| tensor.name == name && tensor.role == Role::Input);
-        // What is declared beside the rules comes first.
+        // Declarations beside the rules come first.
         let Some(id) = input.filter(|(_, tensor)| tensor.structure.is_none()).map(|(id, _)| id) else { continue };
         let tensor = &mut checked.tensors[id];
         if structure.space().params.len() == tensor.order() && tensor.fill().is_zero() {
@@ -144,7 +144,7 @@ fn arranged(program: &Program) -> Result<(), Vec<Error>> {
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// What is declared of the statements' tensors and variables, in the place of symbols.
+/// The declarations of the statements' tensors and variables, in the place of symbols.
 fn declared(written: &Program, extents: &Extents, statements: &Statements, given: &Declarations) -> Declarations {
     let mut declarations = Declarations { language: Language::Statements, ..given.clone() };
     for symbol in &written.symbols {

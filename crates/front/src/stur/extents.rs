@@ -1,15 +1,17 @@
 //! The sizes of tensors, and the sets of points that rules speak of, in a program without symbols.
 //!
-//! A set is a list of conjunctions of comparisons, over the places of a tensor's indices; no two of them hold at one point, so that a product with
-//! the set is a sum of products with each. Coordinates begin at 0, so that a tensor's size is what upper bounds of its dimensions say.
+//! A set is a list of conjunctions of comparisons, over the places of a tensor's indices; no two of them hold at one point, so that a
+//! product with the set is a sum of products with each. Coordinates begin at 0, so that the upper bounds of its dimensions give a
+//! tensor's size.
 //!
 //! ```text
 //! A:D(i,j) := (0 <= i < 6) * (0 <= j <= i)      #0 >= 0, 5 - #0 >= 0, #1 >= 0, #0 - #1 >= 0      A: 6 x 6
 //! E:U(i) := (i < 4) + (i = 2*k)                 #0 >= 0, 3 - #0 >= 0;   #0 - 4 >= 0, #0 - 2 (#0 / 2) = 0
 //! ```
 //!
-//! A set of one term whose variables are all told keeps the comparisons as they are written. Others are made disjoint, without variables that only
-//! exist, by the algebra of sets. A redundancy map is the set of its points and targets side by side, with the coefficient as its value.
+//! A set of one term whose variables are all told keeps the comparisons as they are written. Others are made disjoint, without variables
+//! that only exist, by the algebra of sets. A redundancy map is the set of its points and targets side by side, with the coefficient as
+//! its value.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +54,7 @@ pub(super) fn place(place: usize) -> String {
     format!("#{place}")
 }
 
-/// The comparisons of neighbors in a chain, in which `meaning` says what names stand for.
+/// The comparisons of neighbors in a chain; `meaning` gives the forms that names stand for.
 pub(super) fn conditions(
     formula: &Formula,
     span: Span,
@@ -109,7 +111,7 @@ pub(super) fn eliminate(
 }
 
 impl Extents {
-    /// Of a program without symbols.
+    /// The extents of a program without symbols.
     pub fn of(program: &Program, declarations: &Declarations) -> Result<Extents, Error> {
         let mut extents = Extents::default();
         let mut sets = Sets::new();
@@ -151,7 +153,7 @@ impl Extents {
         Ok(extents)
     }
 
-    /// What holds of the points of a part of a tensor, with these indices; nothing, if no rule says of the dimensions anything.
+    /// The conditions of the points of a part of a tensor, with these indices; none, if no rule gives the dimensions.
     pub fn at(&self, tensor: &str, part: Part, indices: &[Form], span: Span) -> Result<Vec<Within>, Error> {
         let points = match self.sets.get(&(tensor.to_string(), part)) {
             Some(points) => points.as_ref().map_err(Clone::clone)?,
@@ -287,7 +289,7 @@ pub(super) fn declared(declarations: &Declarations, tensor: &str, order: usize) 
 }
 
 impl Access {
-    /// The indices, in which `meaning` says what names stand for.
+    /// The indices; `meaning` gives the forms that names stand for.
     pub(super) fn forms(&self, meaning: &dyn Fn(&str) -> Form) -> Vec<Form> {
         let form = |index: &Index| match index {
             Index::Name(name, _) => meaning(name),

@@ -1,6 +1,6 @@
-//! What comparisons compare: sums of variables, rounded quotients, remainders and products, each times a whole number.
+//! The operands of comparisons: sums of variables, rounded quotients, remainders and products, each times a whole number.
 //!
-//! Symbols are numbers by then. A sum whose terms are all variables is affine, which is what kernels confine loops by; other terms stand as
+//! Symbols are numbers by then. A sum whose terms are all variables is affine, and kernels can confine loops by it; other terms stand as
 //! values in the statement.
 //!
 //! ```text
@@ -21,7 +21,7 @@ pub(super) enum Atom {
     Name(String),
     /// The quotient by a positive number, rounded down.
     Quotient(Form, i64),
-    /// What that leaves, which is not negative.
+    /// The remainder of that quotient, which is not negative.
     Remainder(Form, i64),
     /// The product of two sums that are no numbers.
     Product(Form, Form),
@@ -45,8 +45,8 @@ impl Form {
         Form { terms: vec![(Atom::Name(name.to_string()), 1)], constant: 0 }
     }
 
-    /// The form of an expression, in which `meaning` says what names stand for; `None` if a number is too large, or products and quotients
-    /// are nested too deeply.
+    /// The form of an expression; `meaning` gives the forms that names stand for; `None` if a number is too large, or products and
+    /// quotients are nested too deeply.
     pub fn of(expression: &Expression, meaning: &dyn Fn(&str) -> Form) -> Option<Form> {
         Form::within(expression, meaning, MOST_DEPTH)
     }
@@ -170,7 +170,7 @@ impl Form {
         Form { terms: others.cloned().collect(), constant: self.constant }
     }
 
-    /// How many atoms are inside of each other.
+    /// The depth to which atoms are inside of each other.
     fn height(&self) -> usize {
         self.terms.iter().map(|(atom, _)| atom.height()).max().unwrap_or(0)
     }

@@ -15,7 +15,7 @@ use super::{Access, Factor, Index, Part, Program, Rule, Term};
 
 /// Terms with more factors or names are refused: bounds the time of all questions about them.
 const MOST_FACTORS: usize = 64;
-/// How deep quotients in the target of a map are nested.
+/// The most quotients inside of each other in the target of a map.
 const MOST_ROUNDED: usize = 8;
 
 /// The sets of the rules so far, over the symbols.
@@ -46,7 +46,7 @@ impl Program {
         }
         let mut structures = BTreeMap::new();
         for (rule, name) in unique {
-            // Of a tensor without elements, there is nothing to tell.
+            // A tensor without elements has nothing to tell.
             let dimensions = sets.get(&(name.clone(), Part::Dimensions)).and_then(|set| set.as_ref().ok());
             if dimensions.is_some_and(|set| set.pieces().is_empty()) {
                 continue;
@@ -105,8 +105,8 @@ impl Program {
         set.map(|_| ())
     }
 
-    /// The points of a rule in pieces, no two of which have a point in common, each with its coefficient. Those of a redundancy map have the
-    /// coordinates of a point, then those of its target.
+    /// The points of a rule in pieces, no two of which have a point in common, each with its coefficient. The pieces of a redundancy map
+    /// have the coordinates of a point, then those of its target.
     pub(super) fn pieces(&self, rule: &Rule, sets: &Sets) -> Result<Vec<(Piece, Coefficient)>, Error> {
         let too_hard = || Error::TooHard { span: rule.span };
         if rule.head.part != Part::Redundant {
@@ -320,7 +320,7 @@ pub(super) fn flattened(terms: &[Term]) -> Result<Vec<Term>, Error> {
     Ok(found)
 }
 
-/// The size of a dimension: what its upper bound says, or its only coordinate.
+/// The size of a dimension, by its upper bound, or by its only coordinate.
 fn size(dimensions: &Piece, dim: usize) -> Option<Affine> {
     let column = dimensions.column(dim);
     let is_alone = |form: &&Affine| form.without(column).factors().len() <= dimensions.params();

@@ -64,7 +64,7 @@ pub struct Program {
 /// An assignment of a sum of products to an access.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// What is assigned to.
+    /// The target.
     pub head: Access,
     /// The terms: each is a product of all of its atoms.
     pub terms: Vec<Term>,
@@ -77,7 +77,7 @@ pub struct Rule {
 /// A product.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// What is multiplied.
+    /// The factors.
     pub factors: Vec<Factor>,
     /// Its place.
     pub span: Span,
@@ -86,11 +86,11 @@ pub struct Term {
 /// A factor of a product.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Factor {
-    /// An element of a tensor, or whether there is one.
+    /// An element of a tensor, or 1 at the points of a set.
     Access(Access),
     /// A comparison: 1 where it holds, else 0.
     Comparison {
-        /// What is compared.
+        /// The condition that it compares for.
         condition: Formula,
         /// It as it is written.
         text: String,

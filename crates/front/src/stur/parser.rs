@@ -128,7 +128,7 @@ struct Parser<'a> {
     depth: usize,
     line: &'a str,
     start: usize,
-    /// What divisors that are names stand for.
+    /// The values of divisors that are names.
     values: &'a dyn Fn(&str) -> Option<i64>,
 }
 

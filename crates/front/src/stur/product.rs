@@ -1,5 +1,5 @@
-//! A term of a rule for values, made ready to be summed: variables that equations tell are replaced, each other one has a size, and comparisons
-//! that hold anyway are left out.
+//! A term of a rule for values, made ready to be summed: variables that equations tell are replaced, each other one has a size, and
+//! comparisons that hold anyway are left out.
 //!
 //! A variable that is not in the head is summed over. Its size is that of the smallest dimension that it is an index of; of one that is no
 //! index, comparisons tell the range, whose beginning is moved to 0. Elements outside of a tensor are absent, so that comparisons need not
@@ -31,7 +31,7 @@ use super::{Access, Factor, Index, Part, Rule, Term};
 #[derive(Clone, Debug)]
 pub(super) struct Read {
     pub tensor: String,
-    /// Its inverse is meant.
+    /// True if its inverse is meant.
     pub inverse: bool,
     pub indices: Vec<Form>,
     pub span: Span,
@@ -64,7 +64,7 @@ pub(super) struct Placed {
     pub span: Span,
 }
 
-/// The variables of a rule's head, one for each dimension, and what their places say.
+/// The variables of a rule's head, one for each dimension, and the conditions of their places.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     pub names: Vec<String>,
@@ -74,7 +74,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Of a rule whose tensor has a size.
+    /// The head of a rule whose tensor has a size.
     pub fn of(rule: &Rule, extents: &Extents) -> Result<Head, Error> {
         let Access { tensor, indices, span, inverse, .. } = &rule.head;
         if *inverse {
@@ -215,7 +215,7 @@ impl Product {
         })
     }
 
-    /// Gives each variable a size, and leaves out what holds for all values; false if nothing holds.
+    /// Gives each variable a size, and leaves out conditions that hold for all values; false if nothing holds.
     fn confine(&mut self, head: &Head, extents: &Extents) -> Result<bool, Error> {
         let mut ranges: Ranges =
             head.names.iter().zip(&head.sizes).map(|(name, size)| (name.clone(), Range::of_size(*size))).collect();
@@ -228,7 +228,7 @@ impl Product {
                 }
             }
         }
-        // Of variables that are no index, comparisons tell the ranges.
+        // Comparisons tell the ranges of variables that are no index.
         let mut told = ranges.clone();
         propagate(&self.conditions, &mut told);
         if told.values().any(|range| range.is_empty()) {
@@ -295,8 +295,8 @@ impl Product {
         Some(true)
     }
 
-    /// True if an index can be placed by an equation. Where the longest loop is spared, it had better be: of an equation between two variables,
-    /// or between those of the result, loops make enough as it is.
+    /// True if an index can be placed by an equation. It should be if that saves the longest loop; for an equation between two variables,
+    /// or between those of the result, the loops are good enough as they are.
     fn is_placeable(&self, head: &Head, form: &Form, name: &str) -> bool {
         let is_index = |read: &Read| read.indices.iter().any(|index| index.as_name() == Some(name));
         let is_result = head.names.iter().any(|own| own == name);

@@ -1,7 +1,7 @@
-//! The values that variables and forms can have, and what comparisons say of them.
+//! The values that variables and forms can have, narrowed by comparisons.
 //!
-//! Bounds are propagated: a comparison gives each of its variables a bound from those of the others, until nothing changes. That is never
-//! wrong, but need not find the tightest bounds.
+//! Bounds are propagated: a comparison gives each of its variables a bound from those of the others, until nothing changes. The bounds
+//! hold always, but need not be the tightest ones.
 //!
 //! ```text
 //! 0 <= k <= j < n, n = 8      j in 0 .. 7, k in 0 .. 7
@@ -19,7 +19,7 @@ const MOST_ROUNDS: usize = 64;
 /// Larger values are not looked at: their sums could not be counted with.
 const MOST: i128 = 1 << 52;
 
-/// How a form compares with 0.
+/// The comparison of a form with 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     /// It is not below 0.
@@ -38,7 +38,7 @@ pub(super) struct Condition {
     pub span: Span,
 }
 
-/// Whether a comparison holds at all points.
+/// The answer to the question if a comparison holds at all points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
     Always,
@@ -59,7 +59,7 @@ impl Range {
         Range { low: Some(0), high: Some(size.saturating_sub(1)) }
     }
 
-    /// What is in both.
+    /// The values in both.
     pub fn meet(self, other: Range) -> Range {
         Range { low: self.low.into_iter().chain(other.low).max(), high: self.high.into_iter().chain(other.high).min() }
     }
@@ -129,7 +129,7 @@ fn scaled((low, high): Bounds, factor: i128) -> Bounds {
 }
 
 impl Condition {
-    /// Whether it holds for all values in some ranges.
+    /// Tells if it holds for all values in some ranges.
     pub fn holds(&self, ranges: &Ranges) -> Holds {
         let (low, high) = self.form.bounds(ranges);
         let (above, below) = (low.is_some_and(|low| low > 0), high.is_some_and(|high| high < 0));
@@ -175,7 +175,7 @@ impl Condition {
     }
 }
 
-/// Narrows ranges by what comparisons say.
+/// Narrows ranges by comparisons.
 pub(super) fn propagate(conditions: &[Condition], ranges: &mut Ranges) {
     for _ in 0..MOST_ROUNDS {
         let mut changed = false;

@@ -1,7 +1,7 @@
 //! The numbers that symbols stand for.
 //!
-//! A symbol is declared, or follows from the size of a tensor that is given, where the rule for its dimensions has one upper bound and one symbol
-//! in it that is not known.
+//! A symbol is declared, or follows from the size of a tensor that is given, where the rule for its dimensions has one upper bound and
+//! one symbol in it that is not known.
 //!
 //! ```text
 //! A:D(i,j) := (0 <= i < 2*m) * (0 <= j < n)     A: 6 x 4      m = 3, n = 4

@@ -1,4 +1,4 @@
-//! Rules to statements: the text of a program of rules in the language of statements, and where each part of it is from.
+//! Rules to statements: the text of a program of rules in the language of statements, and the origin of each part of it.
 //!
 //! A rule for values becomes an assignment, a term a sum over the variables that are not in the head, and a comparison a factor. A variable of
 //! statements has one size, so that variables of one name and several sizes get several names; an index that is smaller than its dimension is
@@ -8,7 +8,7 @@
 //! C(i) := u(i) + v(p) * (p = i - n)      n = 3, m = 2      C[i] = u[i + 0] + sum(p, v[p] * (p + 3 == i))
 //! ```
 //!
-//! A placed index is written as the sum that it is. Other values are a tensor of their own, by which elements are gathered. Where an index of
+//! A placed index is written as the sum that it is. Other values are a tensor of their own, by which elements are gathered. If an index of
 //! the result is placed, elements are added there.
 //!
 //! ```text
@@ -51,12 +51,12 @@ pub(super) struct Statements {
     pub indices: BTreeSet<String>,
     /// The number that mentions tensors, if there is one.
     pub unused: Option<String>,
-    /// How many statements there are.
+    /// The number of statements.
     count: usize,
 }
 
 impl Statements {
-    /// Of a program without symbols.
+    /// The statements of a program without symbols.
     pub fn of(program: &Program, extents: &Extents) -> Result<Statements, Vec<Error>> {
         let rules = || program.rules.iter().filter(|rule| rule.head.part == Part::Values);
         let tensors: BTreeSet<String> = rules().flat_map(Rule::accesses).map(|access| access.tensor.clone()).collect();
@@ -103,7 +103,7 @@ struct Writer {
     names: BTreeMap<(String, i64), String>,
     /// The name of the operator that inverts elements.
     inverse: Option<String>,
-    /// The tensors of values of indices, by what they are.
+    /// The tensors of values of indices, by their definitions.
     made: BTreeMap<String, String>,
     /// The tensors of rules that are in the text.
     written: BTreeSet<String>,
@@ -345,7 +345,7 @@ impl Term<'_> {
         einsum::tells(&forms, &|name| u64::try_from(self.size(name)).ok())
     }
 
-    /// The variables that a sum is taken over. Those in the indices of the result have loops without one.
+    /// The variables that a sum is taken over. Variables in the indices of the result have loops without a sum.
     fn summed(&self) -> Vec<&str> {
         let of_result = self.product.placed.iter().filter(|placed| self.head.names.contains(&placed.name));
         let outside: BTreeSet<&str> = of_result.flat_map(|placed| placed.form.names()).collect();
@@ -353,7 +353,7 @@ impl Term<'_> {
         summed.map(|name| self.name(name)).collect()
     }
 
-    /// `(i + 2 * j <= k + 3)`, with what is subtracted on the right.
+    /// `(i + 2 * j <= k + 3)`, with the negative terms on the right.
     fn condition(&self, condition: &Condition) -> String {
         let sign = match condition.sign {
             Sign::AtLeast => ">=",
@@ -371,7 +371,7 @@ impl Term<'_> {
         }
     }
 
-    /// The sum of what is added, and of what is subtracted.
+    /// The sum of the positive terms, and that of the negative ones.
     fn sides(&self, form: &Form) -> (String, String) {
         let mut sides = [Vec::new(), Vec::new()];
         let mut constant = i128::from(form.constant);
@@ -389,8 +389,8 @@ impl Term<'_> {
         (left, right)
     }
 
-    /// An atom, less a number that comes back with it: divisions of statements round towards zero, so that what is divided is made
-    /// positive before.
+    /// An atom, less a number that the caller adds again: divisions of statements round towards zero, so that their dividends are
+    /// made positive before.
     fn atom(&self, atom: &Atom) -> (String, i128) {
         match atom {
             Atom::Name(name) => (self.name(name).to_string(), 0),

@@ -130,7 +130,7 @@ fn names_that_are_functions_and_reductions() {
     assert_eq!(statement("y(i) = max(j, k, A(i,j) * x(k))", none()), "y(i) = max(j, k, A(i,j) * x(k))");
     assert_eq!(statement("y(i) -= A(i,j) * x(j)", none()), "y(i) += -(A(i,j) * x(j))");
     assert_eq!(statement("y(i) |= bool(x(i))", none().dtype("y", DType::Bool)), "y(i) or= bool(x(i))");
-    // What a call means is found without asking what all calls inside of it mean, again and again.
+    // The check of a call does not repeat that of the calls inside of it for every call around.
     let nested = format!("y(i) = {}A(i,j){}", "min(a, ".repeat(90), ")".repeat(90));
     assert!(statement(&nested, none()).starts_with("y(i) = min(a, min(a, "));
 }

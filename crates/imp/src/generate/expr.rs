@@ -1,5 +1,5 @@
-//! Random expressions. Integers and `Bool` are exact and take any operation; floating point keeps to what
-//! [`super::Worth`] allows: `exp(a) + b * 0.5` is rounded and may be stored, `-a < 2.0` is exact and may decide a
+//! Random expressions. Integers and `Bool` are exact and take any operation; floating point keeps to the operations
+//! that [`super::Worth`] allows: `exp(a) + b * 0.5` is rounded and may be stored, `-a < 2.0` is exact and may decide a
 //! branch.
 
 use lacunar_base::random::Draw;

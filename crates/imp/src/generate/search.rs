@@ -13,7 +13,7 @@ use lacunar_formats::DType;
 use super::{Generator, Known, Worth};
 use crate::ir::{BinaryOp, CompareOp, Const, Expr, ExprId, LoopKind, VarId};
 
-/// The variable of a search, and how values are combined with it.
+/// The variable of a search, and the operation that combines values with it.
 #[derive(Clone, Copy)]
 struct Search {
     found: VarId,
@@ -57,7 +57,7 @@ impl Generator {
         self.known.push(Known { expr: held, ty, mutable: Some(found), worth: Worth::Sum });
     }
 
-    /// A loop that moves a variable on, and one over what it leaves.
+    /// A loop that moves a variable on, and one over the values that it leaves.
     fn search_by_cursor(&mut self, search: Search) {
         let (zero, one, bound, last) = (self.b.int(0), self.b.int(1), self.bound(), self.bound());
         let cursor = self.b.declare("cursor", zero);

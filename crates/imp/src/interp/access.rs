@@ -25,7 +25,7 @@ use crate::walk::Changes;
 /// A running loop whose iterations must not meet.
 pub(super) struct Sharing {
     kind: LoopKind,
-    /// The number of the iteration that runs, or of what it does with a number that it took, among all of them so far.
+    /// The number of the iteration that runs, or of its work with a number that it took, among all of them so far.
     iteration: u64,
     uses: FxHashMap<(ArrayId, usize), Uses>,
     /// The variables and arrays that change in the loop, if it is a vector loop.
@@ -139,7 +139,7 @@ impl Machine<'_> {
         self.block(body)
     }
 
-    /// Does what a back end may do of an iteration behind the end of a loop: loads what it loads.
+    /// Carries out the loads of an iteration behind the end of a loop, which a back end may do.
     fn load_alone(&mut self, var: VarId, counter: i64, body: &Block) -> Result<(), Stop> {
         self.vars[var.index()] = Const::int(DType::I64, counter);
         let mut own = Vec::new();
@@ -191,7 +191,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Takes a number that the iterations of a parallel loop share. What follows counts as another iteration's, which it could be.
+    /// Takes a number that the iterations of a parallel loop share. The rest of the iteration counts as another iteration's, which it could
+    /// be.
     pub(super) fn take(&mut self, array: ArrayId) -> Result<i64, Stop> {
         let taken = self.get(array, 0)?;
         let next = arith::binary(BinaryOp::Add, taken, Const::one(DType::I64));

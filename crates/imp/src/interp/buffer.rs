@@ -1,6 +1,6 @@
 //! One array of a running function: its elements, and which of them have a value.
 //!
-//! The length is the capacity that the function may count on, not what an allocator would give: a program that is right
+//! The length is the capacity that the function may count on, which an allocator may exceed: a program that is right
 //! for it is right for every way to grow. After `grow a[2]`, `a[1] = x` the elements are `[?, x]`.
 
 use std::collections::TryReserveError;

@@ -141,7 +141,7 @@ impl Machine<'_> {
             self.write(list, next, Const::int(DType::U16, base + bit))?;
             next += 1;
         }
-        // Whole vectors may be written.
+        // The callee may write whole vectors, so that the places behind its numbers are undefined.
         let rest = next as usize..end;
         rest.clone().for_each(|place| self.buffers[list.index()].forget(place));
         self.note_all(list, rest, Use::Store)?;

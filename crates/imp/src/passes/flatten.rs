@@ -28,11 +28,11 @@
 //! }                                              b and e being the ends of a segment, b <= e
 //! ```
 //!
-//! Short segments cost more than their elements: each loop over one begins and ends by branches that processors foresee badly. So what is
-//! done to every element of a matrix, whatever its row, is done in one loop.
+//! Short segments cost more than their elements: each loop over one begins and ends by branches that processors foresee badly. So an
+//! operation on every element of a matrix, whatever its row, is done in one loop.
 //!
 //! On entry: the arrays that are named ascend, as the positions of a compressed level do; the code does not say so, and this is no pass of
-//! [`PASSES`](super::PASSES) therefore. Elements of a segment are taken in the same order, and every value stays what it is.
+//! [`PASSES`](super::PASSES) therefore. Elements of a segment are taken in the same order, and every value stays the same.
 
 use lacunar_formats::DType;
 
@@ -76,7 +76,7 @@ struct Flattener<'a> {
 struct Nest {
     outer: VarId,
     bounds: (ExprId, ExprId),
-    /// The array of positions, and the index of a segment's beginning, in terms of `outer` and of what does not change.
+    /// The array of positions, and the index of a segment's beginning, in terms of `outer` and of unchanged values.
     positions: (ArrayId, ExprId),
     /// The arrays in which the ends of a segment are looked up again, one after the other.
     further: Vec<ArrayId>,
@@ -260,7 +260,7 @@ impl Flattener<'_> {
             && matches!(exprs[block], Expr::Const(_))
     }
 
-    /// By how much an index grows with each iteration of a loop over `outer`, if it always does by as much.
+    /// The step of an index from one iteration of a loop over `outer` to the next, if it is always the same.
     fn steps(&self, changes: &Changes, outer: VarId, expr: ExprId) -> Option<i64> {
         match self.function.exprs[expr] {
             Expr::Var(var) if var == outer => Some(1),
@@ -292,7 +292,7 @@ impl Flattener<'_> {
         })
     }
 
-    /// One loop in the place of a nest, with what it needs before and behind it.
+    /// One loop in the place of a nest, with the statements that it needs before and behind it.
     fn flat(&mut self, nest: Nest) -> Block {
         let (low, high) = nest.bounds;
         let (array, at) = nest.positions;

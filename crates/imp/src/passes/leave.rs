@@ -14,9 +14,9 @@
 //! A *region* is a piece of a block, a loop and perhaps statements behind it, that does nothing but give values to variables. Some
 //! of these, its *accumulators*, are read behind it; all others are not, and begin in its block. Each assignment to an accumulator in
 //! the region leaves it as it is under one condition, which speaks of the accumulator alone: `t = t | v` under `t`, `t = select(t != 0,
-//! t, v)` under `t != 0`, `t = 3` under `t == 3`. As soon as the conditions of all accumulators hold, the region is *done*: what is
-//! left of it changes nothing. So its loops are left, and what stands behind a loop and reads a variable that the loop would have
-//! moved on is passed over:
+//! t, v)` under `t != 0`, `t = 3` under `t == 3`. As soon as the conditions of all accumulators hold, the region is *done*: the rest of
+//! it changes nothing. So its loops are left, and statements that stand behind a loop and read a variable that the loop would have
+//! moved on are passed over:
 //!
 //! ```text
 //! while p < p_end && q < q_end { .. t = t | v; p = p + 1; .. }      while p < p_end && q < q_end { ..  if t { break; } }
@@ -113,7 +113,7 @@ pub fn left_early(function: &Function) -> Vec<VarId> {
 struct Leaver<'a> {
     function: &'a mut Function,
     names: Names,
-    /// By variable: how many statements of the function read it.
+    /// By variable: the number of statements of the function that read it.
     reads: Vec<u32>,
 }
 
@@ -145,7 +145,7 @@ impl Leaver<'_> {
         kept
     }
 
-    /// Leaves the loops in the blocks of statements. What lanes do together, all of them do.
+    /// Leaves the loops in the blocks of statements. Vector loops are left alone: all lanes do their work together.
     fn inside(&mut self, stmts: &mut [Stmt]) {
         for stmt in stmts.iter_mut().filter(|stmt| !matches!(stmt, Stmt::For { kind: LoopKind::Vector(_), .. })) {
             for inner in blocks_mut(stmt) {

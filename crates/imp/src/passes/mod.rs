@@ -5,8 +5,8 @@
 //! allocation, common parts of expressions) is left to them; the passes do work that those cannot do, because they know less of
 //! arrays.
 //!
-//! [`PASSES`] is the pipeline. [`optimize`] runs it: it records how long each pass took, prints what each changed as the
-//! stage `passes`, and in builds with debug assertions verifies what each left.
+//! [`PASSES`] is the pipeline. [`optimize`] runs it: it records the time of each pass, prints the changes of each as the
+//! stage `passes`, and in builds with debug assertions verifies the result of each.
 //!
 //! ```text
 //! simplify

@@ -21,10 +21,10 @@
 //! stored before the loop and needs no variable.
 //!
 //! A parallel loop does not assign to variables from outside: nothing is promoted across it. Inside of it, and of a
-//! vector loop, an element is promoted only if it is certain to be stored, for a store that did not happen before could
-//! meet a load in another iteration; and in a vector loop only if it is not the same element throughout, which would
-//! end a reduction. Across a vector loop an element is promoted that it only adds up, which makes the variable a
-//! reduction.
+//! vector loop, an element is promoted only if it is certain to be stored: a store that did not happen before could
+//! meet a load in another iteration. In a vector loop, it is promoted only if it is not the same element throughout,
+//! which would end a reduction. Across a vector loop an element is promoted that it only adds up, which makes the
+//! variable a reduction.
 
 use crate::ir::{
     Arg, Array, ArrayId, BinaryOp, Block, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Stmt, VarId,

@@ -7,9 +7,10 @@
 //! }
 //! ```
 //!
-//! Folding gives what the interpreter gives. Identities hold for every value: `x * 1.0` is `x`, `x + 0.0` is not where `x` is
-//! `-0.0`, but is where it can't be, as in `0.0 + max(1.0, y)`. An immutable variable that is defined as a constant or as another
-//! immutable variable is replaced by it; its definition is left for `dce.rs`. A loop over one value, `p .. p + 1`, is its body.
+//! Folding gives the same values as the interpreter. Identities hold for every value: `x * 1.0` is `x`, `x + 0.0` is not where
+//! `x` is `-0.0`, but is where it can't be, as in `0.0 + max(1.0, y)`. An immutable variable that is defined as a constant or as
+//! another immutable variable is replaced by it; its definition is left for `dce.rs`. A loop over one value, `p .. p + 1`, is its
+//! body.
 
 use lacunar_formats::{DType, Kind};
 
@@ -276,7 +277,7 @@ fn equal_operands(op: BinaryOp, a: ExprId, ty: DType) -> Option<Same> {
     }
 }
 
-/// How deep an expression is looked into.
+/// The depth to which an expression is looked into.
 const DEPTH: u32 = 8;
 
 /// True if a real number is another value than `-0.0` for certain.

@@ -31,7 +31,7 @@ fn check_name(name: &str) -> Result<(), VerifyError> {
     Ok(())
 }
 
-/// True if a name is a keyword of C (up to C23, and what the headers of kernels define as such).
+/// True if a name is a keyword of C (up to C23, and the names that the headers of kernels define as such).
 pub fn is_c_keyword(name: &str) -> bool {
     const KEYWORDS: [&str; 57] = [
         "alignas",

@@ -191,7 +191,7 @@ fn parallel_loops() {
     assert_eq!(output("for i in 3 .. -3 parallel { y[0] = 1; }"), Ok(vec![0; 4]));
 }
 
-/// An iteration takes as many numbers as it comes to, and what it does with one may happen beside what it does with another.
+/// An iteration takes as many numbers as it comes to, and its work with one may happen beside that with another.
 #[test]
 fn numbers_are_shared_out() {
     let shared = |work: &str| {
@@ -234,7 +234,7 @@ fn vector_loops() {
         output("var t: i64 = 1; for i in 0 .. n vector(2) { t = t * 3; y[i] = i; } y[0] = t;"),
         Ok(vec![81, 1, 2, 3])
     );
-    // What iterations behind the end load has to be there, and comes to nothing.
+    // Elements that iterations behind the end load have to be there, and do not change the sum.
     let sum = |loads| format!("for i in 0 .. 2 vector loads {loads} {{ let x: i64 = y[i]; t = t + (x + 1); }}");
     let output_of = |loads| output(&format!("y[3] = 7; var t: i64 = 0; {} y[0] = t;", sum(loads)));
     assert_eq!(output_of(4), Ok(vec![2, 0, 0, 7]));

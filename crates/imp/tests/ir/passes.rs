@@ -77,7 +77,7 @@ fn each_pass_on_one_function() {
     }
 }
 
-/// `flatten.imp` holds a function and, after a line of dashes, what it is where its arrays `pos` and `inner` ascend.
+/// `flatten.imp` holds a function and, after a line of dashes, the result of the pass where its arrays `pos` and `inner` ascend.
 #[test]
 fn loops_over_segments_behind_each_other_are_one() {
     let (before, after) = include_str!("passes/flatten.imp").split_once("\n---\n").unwrap();

@@ -1,9 +1,9 @@
 //! The time of a product of a matrix and a vector in each format that may suit the matrix, estimated.
 //!
 //! A product reads the matrix once, so that its time is that of the bytes: coordinates that blocks, diagonals or narrow index arrays
-//! save, against the zeros that fill blocks up. Loops over short rows cost more than their bytes, above all where one row is
-//! longer than the next, which a processor does not foresee; slots run several rows at once, and sorting rows by their lengths
-//! in windows saves slots, for an array of ranks.
+//! save, against the zeros that fill blocks up. Loops over short rows cost more than their bytes, above all if the lengths of rows
+//! differ, which a processor does not predict. Slots run several rows at once, and sorting rows by their lengths in windows saves
+//! slots, for an array of ranks.
 //!
 //! ```text
 //! csr        entries * (coordinate + value) * byte   + rows * row + changes * changed
@@ -78,10 +78,10 @@ impl Costs {
     /// a row, 7 MB: 0.43 ns an entry of 12 bytes) and its columns in 16 bits; rows on `USA-road-d.NY` (2.8 a row: 1.2 ns an entry) and
     /// `delaunay_n16` (6 a row: 0.64); rows that differ on `cond-mat-2005` (8.7 a row: 1.2) and `cit-HepPh`; blocks on `bundle-440x71`
     /// (2 x 2: 2 to 2.5 ns a block; from 3 x 3 on its bytes); bits on `amazon-computers-features` (35% dense); conversions on all of these.
-    /// Where vectors are filled by inserts, on an AMD processor (Zen 3, 3.2 GHz): `bcsstk33` 0.37 ns an entry, in blocks of 2 x 2 1 ns a
-    /// block, in blocks of 3 x 3 and 4 x 4, whose last ones lie in part outside, 4.4 ns, and 2.7 on `bcsstk16`, whose do not; `wave` and `cnr-2000` in slots take 1.06 of the time of their rows.
-    /// On a later one (Zen 5), which ends short rows by vectors under masks, `wave` and `Dubcova1` take 1.07 and 1.04 of it in slots, 0.45
-    /// and 0.38 ns a place, `delaunay_n16` and `cnr-2000` 0.75 and 0.8.
+    /// On a processor that fills vectors by inserts, from AMD (Zen 3, 3.2 GHz): `bcsstk33` 0.37 ns an entry, in blocks of 2 x 2 1 ns a
+    /// block, in blocks of 3 x 3 and 4 x 4, whose last ones lie in part outside, 4.4 ns, and 2.7 on `bcsstk16`, whose do not; `wave` and
+    /// `cnr-2000` in slots take 1.06 of the time of their rows. On a later one (Zen 5), which ends short rows by vectors under masks,
+    /// `wave` and `Dubcova1` take 1.07 and 1.04 of it in slots, 0.45 and 0.38 ns a place, `delaunay_n16` and `cnr-2000` 0.75 and 0.8.
     pub fn of(machine: &Machine) -> Costs {
         let Machine { cycle, missed_branch, vectors, caches, .. } = machine;
         let is_wide = machine.vector_bytes() == 64;
@@ -126,7 +126,7 @@ impl Costs {
     }
 }
 
-/// How many times the bytes and the time of compressed rows a candidate may take.
+/// A candidate may take at most this many times the bytes and the time of compressed rows.
 const FAR: u64 = 2;
 /// A matrix has few rows with entries if it has so many times as many rows.
 const FEW: f64 = 8.0;
@@ -151,7 +151,7 @@ pub(super) struct Matrix<'a> {
     pub columns: u64,
     /// Bytes of a value.
     pub value: u64,
-    /// Formats that fill up, and widths of indices, may be chosen.
+    /// True if formats that fill up, and widths of indices, may be chosen.
     pub padded: bool,
     /// See `padded`.
     pub narrow: bool,

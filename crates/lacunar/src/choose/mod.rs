@@ -1,7 +1,7 @@
-//! Formats chosen from a tensor's entries: what [`Format::auto`] stands for, and what `lacunar info` recommends.
+//! Formats chosen from a tensor's entries: the choice of [`Format::auto`] and of `lacunar info`.
 //!
-//! A choice is an estimate from the tensor's structure, and from what the loops of a program can walk through: nothing is run. The
-//! cost of the conversion is shared by the uses of the tensor that are expected; few uses are not worth any.
+//! A choice is an estimate from the tensor's structure, and from the formats that the loops of a program can walk through: nothing
+//! is run. The cost of the conversion is shared by the uses of the tensor that are expected; few uses are not worth any.
 //!
 //! ```text
 //! entries --structure--> lengths of rows, blocks, diagonals --estimate--> candidates --walked--> the best that is not converted back
@@ -59,21 +59,21 @@ pub struct Candidate {
 pub struct Choice {
     /// The candidates, the chosen one first.
     pub candidates: Vec<Candidate>,
-    /// How many uses it was chosen for.
+    /// The number of uses that it was chosen for.
     pub uses: u64,
-    /// How many entries the tensor has.
+    /// The number of the tensor's entries.
     pub entries: u64,
 }
 
-/// What a choice has to heed.
+/// The demands on a choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<'a> {
-    /// How many times the tensor is used, after one conversion.
+    /// The number of times that the tensor is used, after one conversion.
     pub uses: u64,
     /// The program that uses it; without one, any format may be chosen, as for a product of a matrix with a vector.
     pub needs: Option<Needs<'a>>,
-    /// Zeros that are stored stay entries, as [`DynTensor::entries`] counts them. No sum over the entries tells the difference, but
-    /// blocks, diagonals and arrays cannot be chosen for a tensor that has some.
+    /// True if zeros that are stored stay entries, as [`DynTensor::entries`] counts them. No sum over the entries tells the
+    /// difference, but blocks, diagonals and arrays cannot be chosen for a tensor that has some.
     pub exact: bool,
     /// The costs of kernels and conversions on the machine.
     pub costs: Costs,
@@ -174,7 +174,7 @@ pub fn choose(tensor: &DynTensor, demand: &Demand<'_>) -> Result<Choice, Error> 
         2 => of_matrix(tensor, &walk, &demand.costs)?,
         _ => higher::candidates(tensor, &walk, &demand.costs)?,
     };
-    // Blocks, diagonals and arrays cannot tell such entries from what fills them up.
+    // Blocks, diagonals and arrays cannot tell such entries from padding.
     let zeros = demand.exact && !tensor.format().is_dense() && tensor.stores_zeros();
     let told = zeros || tensor.dtype() == DType::Pattern || !tensor.fill().is_zero();
     if tensor.order() > 0 && told {
@@ -235,8 +235,8 @@ fn of_matrix(tensor: &DynTensor, walk: &Walk, costs: &Costs) -> Result<Vec<Candi
     Ok(found)
 }
 
-/// The costs on the machine that a program is compiled for, or on the one at hand; where what is named is none, which compiling tells,
-/// those on any.
+/// The costs on the machine that a program is compiled for, or on the one at hand; if the named one does not exist, which compiling
+/// reports, those on any.
 fn costs(options: Option<&Options>) -> Costs {
     let machine = options.map_or_else(|| machine(&Options::new()), machine);
     Costs::of(&machine.unwrap_or_else(|_| Arc::new(Machine::generic())))

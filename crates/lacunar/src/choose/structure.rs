@@ -1,4 +1,4 @@
-//! What a matrix looks like, as far as its storage depends on it: lengths of rows, blocks, diagonals.
+//! The properties of a matrix that its storage depends on: lengths of rows, blocks, diagonals.
 //!
 //! Counts are exact for small matrices, and estimated from a sample of bands of neighboring rows otherwise, so that they take less
 //! time than a few products with a vector:
@@ -53,7 +53,7 @@ impl Structure {
     pub fn of(lists: Lists<'_>) -> Structure {
         let (rows, entries) = (lists.len(), lists.entries());
         let mut structure = Structure::default();
-        // Whole windows, so that sorting finds in the sample what it would find in the matrix.
+        // The sample has whole windows, so that sorting has the same effect in it as in the matrix.
         let window = WINDOWS[WINDOWS.len() - 1] as usize;
         let wide = bands(rows, window, ROWS);
         structure.count_lengths(lists, &wide);
@@ -77,7 +77,7 @@ impl Structure {
             for (window, (slots, changes)) in WINDOWS.into_iter().zip(&mut self.slots) {
                 let mut before = 0;
                 for rows in lengths.chunks_mut(window as usize) {
-                    // The longest first: each slice is as long as its first row. What smaller windows have sorted stays so.
+                    // The longest first: each slice is as long as its first row. Rows that smaller windows have sorted stay so.
                     rows.sort_unstable_by(|a, b| b.cmp(a));
                     for slice in rows.iter().step_by(SLICE as usize) {
                         *slots += *slice as f64;
@@ -132,13 +132,13 @@ impl Structure {
     }
 }
 
-/// One of how many pieces of columns is looked at in a band: of long rows, some have enough entries.
+/// In a band, one of this many pieces of columns is looked at: some pieces of long rows have enough entries.
 fn thinned(lists: Lists<'_>, band: &Range<usize>) -> u64 {
     let longest = band.clone().map(|place| lists.row(place).1.len()).max().unwrap_or(0);
     longest.div_ceil(ENTRIES / BAND).max(1) as u64
 }
 
-/// How many diagonals of a matrix of these sizes have entries; `None` if they are more than so many.
+/// The number of diagonals with entries in a matrix of these sizes; `None` if they are more than `most`.
 pub(super) fn count_diagonals(lists: Lists<'_>, [rows, columns]: [u64; 2], most: u64) -> Option<u64> {
     let all = rows.checked_add(columns)?;
     // A bit for each diagonal, where that takes less than the matrix.
@@ -168,7 +168,7 @@ pub(super) fn count_diagonals(lists: Lists<'_>, [rows, columns]: [u64; 2], most:
     (few && count(0..lists.len())).then_some(found)
 }
 
-/// How many different numbers there are; the list is emptied.
+/// The number of different numbers; the list is emptied.
 fn distinct(numbers: &mut Vec<u64>) -> usize {
     // Rows that are in order each.
     numbers.sort();

@@ -1,4 +1,4 @@
-//! What the loops of a program ask of the format of a tensor: the planner is asked.
+//! The demands of a program's loops on the format of a tensor, as the planner tells them.
 //!
 //! A statement that would convert the tensor, or that would assemble its result otherwise than it does with compressed rows, has no use
 //! for a format. Formats that fill places up are for statements whose loops are over the tensor alone: a place that is filled up
@@ -29,11 +29,11 @@ use crate::machine::machine;
 pub(super) struct Walk {
     /// The dimensions in the order of its loops.
     pub modes: Vec<usize>,
-    /// Places may be filled up.
+    /// True if places may be filled up.
     pub padded: bool,
-    /// Indices may be narrower than those of other tensors.
+    /// True if indices may be narrower than those of other tensors.
     pub narrow: bool,
-    /// How many tensors the program converts if the tensor is stored in rows.
+    /// The number of tensors that the program converts if the tensor is stored in rows.
     conversions: usize,
 }
 
@@ -44,7 +44,7 @@ impl Walk {
     }
 }
 
-/// What a program asks of a tensor, for which `plain` is a format.
+/// The demands of a program on a tensor, for which `plain` is a format.
 pub(super) fn walk(needs: &Needs<'_>, plain: &Format) -> Result<Walk, Error> {
     let order = plain.order();
     let (program, tensor) = checked(needs, plain)?;
@@ -135,7 +135,7 @@ fn converted_to(plan: &Plan, program: &Program, tensor: TensorId) -> Option<Form
     made.map(|conversion| own_format(&plan.kernel.tensors[conversion.tensor])).find(|format| format != from)
 }
 
-/// How many tensors are converted: operands and results.
+/// The number of tensors that are converted: operands and results.
 fn conversions(plans: &[Plan]) -> usize {
     let results = plans.iter().filter(|plan| plan.convert_result.is_some()).count();
     let operands = plans.iter().flat_map(|plan| plan.conversions.iter().map(move |one| (plan, one)));
@@ -146,7 +146,7 @@ fn conversions(plans: &[Plan]) -> usize {
     results + changed.count()
 }
 
-/// True if threads share a loop of every statement, and none adds to what another one adds to.
+/// True if threads share a loop of every statement, and no two add to the same place.
 fn shared_without_races(plans: &[Plan]) -> bool {
     plans.iter().all(|plan| {
         plan.schedule.commands.iter().any(|command| {

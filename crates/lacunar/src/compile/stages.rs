@@ -12,7 +12,7 @@ use lacunar_notation::Program;
 
 use super::commands;
 
-/// What is known of a program's tensors: declared, or inferred of a statement's result.
+/// The structures of a program's tensors: declared, or inferred of a statement's result.
 pub(super) fn structures(program: &Program) -> String {
     let declared = program.tensors.iter().filter_map(|(_, tensor)| Some((tensor, tensor.structure.as_deref()?)));
     let mut text: String =

@@ -109,7 +109,7 @@ impl<T: Element> Tensor<T> {
     }
 }
 
-/// The tensor of the given arrays. `counts`: how many entries each row or column has, if there are gaps behind them.
+/// The tensor of the given arrays. `counts`: the number of entries of each row or column, if there are gaps behind them.
 fn take<I: Index, T: Element>(
     dims: [usize; 2],
     format: Format,

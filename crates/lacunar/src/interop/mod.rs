@@ -44,7 +44,7 @@ mod compressed {
         IndexWidth::of(array.dtype()).unwrap_or(IndexWidth::W32)
     }
 
-    /// How wide an index array of ours is that is made of numbers of a type ([`indices`]).
+    /// The width of an index array of ours that is made of numbers of a type ([`indices`]).
     #[cfg(feature = "sprs")]
     pub fn width<I>() -> IndexWidth {
         if size_of::<I>() == size_of::<u64>() { IndexWidth::W64 } else { IndexWidth::W32 }
@@ -85,7 +85,7 @@ mod compressed {
         Some((compressed.pos()?, compressed.crd()?))
     }
 
-    /// Why there is no view of a tensor.
+    /// The error for a tensor that has no view.
     pub fn no_view<I>(tensor: &DynTensor, wanted: &str) -> Error {
         let (format, name) = (tensor.format(), std::any::type_name::<I>());
         Error::Argument(format!(

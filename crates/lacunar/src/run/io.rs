@@ -96,7 +96,7 @@ impl Runner<'_, '_> {
     }
 }
 
-/// Asks, before anything is computed, whether what a program writes can be written to its files.
+/// Checks, before anything is computed, that the tensors which a program writes can be written to its files.
 pub(super) fn check_writes(program: &Program) -> Result<(), Error> {
     let mut checked = Ok(());
     Action::visit(&program.body, &mut |action| {
@@ -111,7 +111,7 @@ pub(super) fn check_writes(program: &Program) -> Result<(), Error> {
     Ok(checked?)
 }
 
-/// How a file is read for a tensor.
+/// The options to read a tensor's file with.
 pub(super) fn reading(declared: &Declared, base: IndexBase) -> ReadOptions {
     ReadOptions {
         dims: declared.dims.iter().copied().collect(),

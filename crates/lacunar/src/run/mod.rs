@@ -87,7 +87,7 @@ struct Runner<'r, 's> {
     clocks: BTreeMap<&'r str, Instant>,
     /// The entries of files that tensors change by, which are read once.
     lists: BTreeMap<(&'r str, TensorId), List>,
-    /// The files that the program has written: they hold something else than what the caller read.
+    /// The files that the program has written: their contents differ from those that the caller read.
     written: BTreeSet<PathBuf>,
     out: &'r mut dyn Write,
 }

@@ -56,7 +56,7 @@ impl<T: Element> Builder<T> {
         Ok(())
     }
 
-    /// How many entries were added.
+    /// The number of entries that were added.
     pub fn len(&self) -> usize {
         self.values.len()
     }

@@ -36,8 +36,8 @@ impl<T: Element, const N: usize> Iterator for Entries<'_, T, N> {
 impl<T: Element> Tensor<T> {
     /// The stored entries in the order of storage, each with its coordinates and its value; none takes memory of its
     /// own. `N` is the order, and follows from a pattern such as `[i, j]`. Zeros that are stored are entries, and so is
-    /// every element of a dense tensor; padding of blocks, diagonals and slots is none. Of a packed tensor, the unique
-    /// elements alone are stored. [`Tensor::for_each_entry`] does not need to know the order.
+    /// every element of a dense tensor; padding of blocks, diagonals and slots is none. A packed tensor stores its
+    /// unique elements alone. [`Tensor::for_each_entry`] does not need to know the order.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};
@@ -76,8 +76,8 @@ impl<T: Element> Tensor<T> {
     }
 
     /// The element at coordinates, one a dimension: the stored value, or else the fill value. `None` outside of the
-    /// tensor, also where coordinates are too many or too few. Of a pattern, all of whose values are one,
-    /// [`Tensor::get_stored`] tells what is stored.
+    /// tensor, also where coordinates are too many or too few. All values of a pattern are one; [`Tensor::get_stored`]
+    /// tells which are stored.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};
@@ -93,8 +93,8 @@ impl<T: Element> Tensor<T> {
         (inside && coordinates.len() == self.order()).then(|| self.get_stored(coordinates).unwrap_or(self.fill()))
     }
 
-    /// The value of the entry at coordinates; `None` if there is none. Of a packed tensor, an element that is not 0 is an entry, stored or not. A format such as `csr` takes a search by halving in
-    /// the row, `coo` one in each column of coordinates.
+    /// The value of the entry at coordinates; `None` if there is none. Every element of a packed tensor that is not 0 is an entry, stored
+    /// or not. A format such as `csr` takes a search by halving in the row, `coo` one in each column of coordinates.
     pub fn get_stored(&self, coordinates: &[u64]) -> Option<T> {
         if self.inner.format().packing().is_some() {
             let element = self.inner.element(coordinates);

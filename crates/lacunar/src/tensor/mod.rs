@@ -120,7 +120,7 @@ impl<T: Element> Tensor<T> {
         }
     }
 
-    /// Writes all entries to a file, by its extension: what only fills up blocks and diagonals is none. Nothing is left of it if that fails.
+    /// Writes all entries to a file, by its extension, without the padding of blocks and diagonals. Nothing is left of it if that fails.
     ///
     /// # Errors
     /// The file can't be written, or its format can't hold the tensor.
@@ -164,17 +164,17 @@ impl<T: Element> Tensor<T> {
         self.inner.order()
     }
 
-    /// How the tensor is stored.
+    /// The format of the tensor.
     pub fn format(&self) -> &Format {
         self.inner.format()
     }
 
-    /// How many values are stored, padding included: the length of [`Tensor::values`].
+    /// The number of stored values, padding included: the length of [`Tensor::values`].
     pub fn stored(&self) -> u64 {
         self.inner.nnz()
     }
 
-    /// How many entries are stored: as many as [`Tensor::entries`] gives. Zeros that are stored count, also every
+    /// The number of stored entries: as many as [`Tensor::entries`] gives. Zeros that are stored count, also every
     /// element of a dense tensor; padding of blocks, diagonals and slots does not. It takes a moment for plain formats
     /// such as `csr`, and a pass over the values for others.
     ///
@@ -232,7 +232,7 @@ impl<T: Element> Tensor<T> {
         }
     }
 
-    /// How [`Tensor::convert`] gets to a format: sorted, counted, put in place. It prints as `lacunar convert --explain` does.
+    /// The route of [`Tensor::convert`] to a format: sorted, counted, put in place. It prints as `lacunar convert --explain` does.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};
@@ -295,7 +295,7 @@ impl<T: Element> Tensor<T> {
     }
 }
 
-/// As [`DynTensor`]: all elements of a small tensor, and the first entries of a larger one.
+/// Prints like [`DynTensor`]: all elements of a small tensor, and the first entries of a larger one.
 impl<T: Element> fmt::Display for Tensor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)

@@ -1,5 +1,5 @@
-//! Numbers made of all elements of a tensor. Elements that are not stored count as the fill value, and in packed formats as what they follow
-//! from.
+//! Numbers made of all elements of a tensor. Elements that are not stored count as the fill value, and in packed formats as the values that
+//! follow from their unique elements.
 //!
 //! ```
 //! use lacunar::{Format, Tensor};
@@ -23,7 +23,7 @@ const PARTS: usize = 16;
 const LEAST_SQUARE: f64 = f64::MIN_POSITIVE / f64::EPSILON / f64::EPSILON;
 
 impl<T: Element> Tensor<T> {
-    /// How many elements are no entries; saturates.
+    /// The number of elements that are no entries; saturates.
     fn missing(&self) -> u64 {
         let elements = self.dims().iter().fold(1u64, |product, size| product.saturating_mul(*size));
         let mut entries = self.nnz();

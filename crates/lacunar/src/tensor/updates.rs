@@ -58,7 +58,7 @@ impl<T: Element> Tensor<T> {
         Tensor::converted(self.inner.snapshot()?)
     }
 
-    /// Lets dimensions have larger sizes; what is stored stays at its coordinates.
+    /// Lets dimensions have larger sizes; stored entries keep their coordinates.
     ///
     /// # Errors
     /// Sizes are too many or too few, one is smaller than before, the format has no room for them, or memory is refused. The tensor is as
@@ -83,7 +83,7 @@ impl<T: Element> Tensor<T> {
         Ok(self.inner.compact()?)
     }
 
-    /// Checks the arrays of the tensor as those from outside, and nodes by what their schema says.
+    /// Checks the arrays of the tensor like those from outside, and nodes by the rules of their schema.
     ///
     /// # Errors
     /// The first thing that is wrong: a fault of whoever made the arrays.

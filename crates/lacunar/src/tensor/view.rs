@@ -171,8 +171,8 @@ impl<T: Element> Tensor<T> {
     }
 
     /// The tensor of a function of each element. The function is called with the stored values, and with the fill value, of
-    /// which the new fill value is made: so elements that are not stored remain so. Of a packed tensor, it is called with
-    /// each element, and the result is dense: functions of elements that follow from each other need not.
+    /// which the new fill value is made: so elements that are not stored remain so. It is called with each element of a
+    /// packed tensor, and the result is dense: functions of elements that follow from each other need not.
     ///
     /// ```
     /// use lacunar::{Format, Tensor};

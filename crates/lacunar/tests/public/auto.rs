@@ -44,7 +44,7 @@ fn the_format_suits_the_entries() {
     }
 }
 
-/// What a conversion saves in each use, and so after how many uses it pays, depends on the processor.
+/// The time that a conversion saves in each use depends on the processor, and with it the number of uses after which it pays.
 #[test]
 fn the_choice_follows_the_machine() {
     let a = matrix([400, 300], |i, j| (i * 7 + j * j * 13) % 97 < 1 + i % 5);
@@ -97,7 +97,7 @@ fn agrees(program: &str, a: &DynTensor, others: &[(&str, &DynTensor)]) -> Format
     for (expected, found) in values(&expected).iter().zip(values(&found)) {
         assert!((expected - found).abs() <= 1e-9 * expected.abs(), "{program} with A as {}", chosen.format());
     }
-    // Where one of two is converted, the other one is not.
+    // If one of two is converted, the other one is not.
     let converted = notes.iter().filter(|note| note.starts_with("`A` (") && note.contains("converted")).count();
     assert!(converted < program.matches("A(").count(), "{program}: {notes:?}");
     chosen.format().clone()
@@ -115,7 +115,7 @@ fn loops_walk_through_it() {
         let back = agrees("y(j) = A(i,j) * z(i)", a.as_dyn(), &[("z", z.as_dyn())]);
         // Columns are summed up: rows would be scattered.
         assert_ne!(back, Format::csr());
-        // What fills up costs a loop over the columns of `b`.
+        // Filled-up places cost a loop over the columns of `b`.
         let spmm = agrees("Y(i,k) = A(i,j) * b(j,k)", a.as_dyn(), &[("b", b.as_dyn())]);
         assert!(spmm.tells_entries() && spmm.map().is_none(), "{spmm}");
         let other = matrix([rows, columns], |i, j| (i + j) % 9 == 0);

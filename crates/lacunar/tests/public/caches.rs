@@ -120,7 +120,7 @@ fn a_plan_says_what_it_does_beyond_the_caches() {
     let said = notes("32", &options());
     assert!(said.contains(&format!("`C` is stored past the caches where it has more than {kept} MiB")), "{said}");
     assert!(said.contains("rows of `B` are prefetched 16 entries ahead where"), "{said}");
-    // Rows of a line are found no sooner than they are read; a sparse result is appended to, and what is added to is read.
+    // Rows of a line are found no sooner than they are read; a sparse result is appended to, and a result that is added to is read.
     assert!(!notes("8", &options()).contains("prefetched"));
     assert!(!notes("32", &options().format("C", Format::csr())).contains("past the caches"));
     assert!(!notes("33", &options()).contains("past the caches"));

@@ -1,4 +1,4 @@
-//! The messages of the interface for calls that do not fit. No call panics, and each message names what is wrong.
+//! The messages of the interface for calls that do not fit. No call panics, and each message names the mistake.
 
 use lacunar::{Backend, Category, DType, DynTensor, Error, Format, FormatSpec, Kernel, Options, Tensor, einsum};
 
@@ -46,7 +46,7 @@ fn tensors_that_do_not_fit_the_kernel() -> Result<(), Error> {
     Ok(())
 }
 
-/// Whatever way a result is given that is added to: it has the size of what is added, and stays as it is otherwise.
+/// A result that is added to must have the size of the values that are added, and stays as it is otherwise, in whatever way it is given.
 #[test]
 fn results_of_another_size_are_not_replaced() -> Result<(), Error> {
     let x = Tensor::from_slice(&[3], &[1.0, 2.0, 3.0])?;
@@ -67,7 +67,7 @@ fn results_of_another_size_are_not_replaced() -> Result<(), Error> {
     let y = short;
     let text = message(einsum!("y(i) += x(i)", y = &y, x = &x));
     assert!(text.contains("`i` runs over 2 and over 3 coordinates"), "{text}");
-    // That of an earlier statement, too.
+    // The size that an earlier statement tells is checked, too.
     let w = Tensor::from_slice(&[2], &[1.0, 1.0])?;
     let kernel = Kernel::compile("y(i) = w(i); y(j) += x(j)", &Options::new().backend(Backend::Interpreter))?;
     let text = message(kernel.run_named(&[("w", w.as_dyn()), ("x", x.as_dyn())]));
@@ -171,7 +171,7 @@ fn results_tell_the_sizes_that_no_operand_does() -> Result<(), Error> {
     let mut outer = Tensor::<f64>::zeros(&[3, 4], Format::dense(2))?;
     let found = message(einsum!("Y(i,j) = x(i)", x = &x, Y = &mut outer));
     assert!(found.contains("E0301") && outer.dims() == [3, 4], "{found}");
-    // Where operands tell all sizes, a result is replaced by one of other sizes.
+    // If operands tell all sizes, a result is replaced by one of other sizes.
     let mut y = Tensor::from(vec![0.0; 7]);
     einsum!("y(i) = 2 * x(i)", x = &x, y = &mut y)?;
     assert_eq!(y.values(), [2.0, 4.0]);

@@ -105,8 +105,8 @@ fn shortened(array: &ArrayData) -> ArrayData {
     }
 }
 
-/// Runs the function that is shipped on a matrix of a format, and on each array without its last element; says whether there is
-/// such a function.
+/// Runs the function that is shipped on a matrix of a format, and on each array without its last element; returns true if there
+/// is such a function.
 fn takes_no_shorter(format: Format) -> Result<bool, Box<dyn Error>> {
     let options = Options::new().backend(Backend::Interpreter).format("A", FormatSpec::Exact(format.clone()));
     let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options)?;

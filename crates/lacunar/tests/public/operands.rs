@@ -98,7 +98,7 @@ fn sums_may_still_be_given_their_result() -> Result<(), Error> {
 
 #[test]
 fn kernels_are_called_by_name() -> Result<(), Error> {
-    // Named otherwise than in tests of what is compiled anew: code is taken again in a process.
+    // It has another name than in tests that count compilations: code is taken again in a process.
     let kernel = Kernel::compile("b(i) = M(i,j) * v(j)", &Options::new().format("M", Format::csr()))?;
     let (a, x) = (matrix(), vec![1.0, 10.0, 100.0]);
     let y: Tensor<f64> = kernel.call(&[("M", &a), ("v", &x)])?;

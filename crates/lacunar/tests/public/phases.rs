@@ -1,4 +1,4 @@
-//! Assembling a result and computing it in two steps gives what a fused kernel gives, on every back end.
+//! Assembling a result and computing it in two steps gives the same as a fused kernel, on every back end.
 
 use lacunar::{Backend, DynTensor, Error, Format, FormatSpec, Kernel, Optimization, Options, Phase, Tensor};
 

@@ -1,4 +1,4 @@
-//! Programs of actions: loops, conditions, exchanged tensors, files, and statements that read what they assign.
+//! Programs of actions: loops, conditions, exchanged tensors, files, and statements that read their own results.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 

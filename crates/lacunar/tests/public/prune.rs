@@ -1,4 +1,4 @@
-//! The entries that are stored: zeros stay what they are, until they are pruned.
+//! The entries that are stored: zeros stay entries until they are pruned.
 
 use lacunar::{DType, Format, FormatSpec, Kernel, Options, Tensor};
 
@@ -12,7 +12,7 @@ fn matrix(format: &str) -> Tensor<f64> {
     Tensor::from_entries(&[2, 3], &entries, spec(format)).expect("it is stored")
 }
 
-/// How many values the result of a program over `A` has.
+/// The number of values in the result of a program over `A`.
 fn stored(source: &str, a: &Tensor<f64>, dtype: DType, format: &str) -> u64 {
     let options = Options::new().tensor("A", a.as_dyn()).format("C", spec(format)).dtype("C", dtype);
     let kernel = Kernel::compile(source, &options).expect("it compiles");

@@ -1,4 +1,4 @@
-//! Data with structure, against what the structures say of each element one by one.
+//! Data with structure, against the values that the structures give each element one by one.
 
 use lacunar::inside::notation::Structure;
 use lacunar::inside::notation::structure::Named;
@@ -60,7 +60,7 @@ impl Numbers {
     }
 }
 
-/// A matrix with all its elements, and how to find out what a structure says of them.
+/// A matrix with all its elements, and the values that a structure gives them.
 #[derive(Clone)]
 struct Dense {
     dims: [u64; 2],
@@ -87,7 +87,7 @@ impl Dense {
         self.values[(point[0] * self.params()[1] + point[1]) as usize]
     }
 
-    /// What a structure leaves of the matrix.
+    /// The matrix with the elements that a structure makes 0 or lets follow from others.
     fn within(&self, structure: &Structure) -> Dense {
         let value = |point: [i64; 2]| match structure.element(&self.params(), &point).expect("numbers fit") {
             None => C128::default(),
@@ -337,7 +337,7 @@ fn what_is_found_holds_and_implies_what_a_matrix_was_made_with() {
             for format in formats() {
                 let context = format!("{name} of {size} x {size} in {format}");
                 let told = made.tensor(&format).structures().unwrap();
-                // Those of another matrix that has one of the structures that were told: it has the first structure then.
+                // Another matrix that has one of the structures that were told has the first structure, too.
                 let other = Dense::random([size; 2], &mut numbers);
                 for one in &told {
                     assert_eq!(made.within(&one.structure).values, made.values, "{context}: {one}");
@@ -407,7 +407,7 @@ fn numbers_of_packed_tensors_are_those_of_all_elements() {
         let numbers = |tensor: &Tensor<f64>| (tensor.sum(), tensor.norm(), tensor.min(), tensor.max());
         assert_eq!(numbers(&half), numbers(&whole), "{name}");
     }
-    // Nothing is 0 here but by what is not stored.
+    // The only zeros here are the elements that are not stored.
     let ones = Tensor::from_slice(&[2, 2], &[1.0; 4]).unwrap();
     let half = ones.convert(Format::packed("symmetric", 2).unwrap()).unwrap();
     assert_eq!((half.nnz(), half.min()), (3, Some(1.0)));

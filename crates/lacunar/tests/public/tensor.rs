@@ -1,4 +1,4 @@
-//! Tensors without kernels: how they are built, queried and converted.
+//! Tensors without kernels: building, queries and conversions.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 

@@ -1,4 +1,4 @@
-//! Indices that are no variables, printed as they are written: what ties them to their variables is left out.
+//! Indices that are no variables, printed as they are written: the relations that tie them to their variables are left out.
 //!
 //! ```text
 //! sum(d, [d == i + 1] * x(d))                 x(i + 1)
@@ -31,7 +31,7 @@ fn unconverted(expr: &Expr) -> &Expr {
 }
 
 impl Names<'_> {
-    /// The index that an indicator's last variable is: a sum whose factor for it is one, or an element of what is gathered.
+    /// The index that an indicator's last variable is: a sum whose factor for it is one, or an element of the gathered tensor.
     pub(super) fn index_text(self, indicator: &Indicator, vars: &[VarId]) -> Option<String> {
         match indicator {
             Indicator::Equation(equation) => self.sum_text(equation, vars, true),
@@ -98,7 +98,7 @@ impl Names<'_> {
         format!("[{sum} {sign} {}]", -equation.constant)
     }
 
-    /// The sum of variables times factors and a constant, compared with 0: what is taken away stands on the right.
+    /// The sum of variables times factors and a constant, compared with 0: negative terms stand on the right.
     pub(super) fn comparison_text(self, equation: &Equation, sign: &str, vars: &[VarId]) -> String {
         let Equation { factors, constant } = equation;
         let side = |sign: i64| {
@@ -180,7 +180,7 @@ impl Names<'_> {
         (is_fill && holds(self, condition)).then_some((inside, condition))
     }
 
-    /// The value of a statement without what ties the indices on its left, and their texts.
+    /// The value of a statement without the indicators that tie the indices on its left, and the texts of these.
     pub(super) fn assigned(self, lhs: &Access, op: AssignOp, rhs: &Expr) -> Option<(Expr, Placed)> {
         (!self.in_loops).then_some(())?;
         let mut ties = Ties { names: self, found: Vec::new(), vars: lhs.vars.clone() };

@@ -38,7 +38,7 @@ struct Names<'a> {
     vars: &'a Arena<IndexVar>,
     /// Texts in the place of the names of some variables.
     placed: &'a [(VarId, String)],
-    /// Indices are those of loops, each a variable: what ties them is shown in brackets.
+    /// True if indices are those of loops, each a variable: the relations that tie them are shown in brackets.
     in_loops: bool,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Names<'a> {
         Names { tensors, vars, placed: &[], in_loops: false }
     }
 
-    /// Of a kernel's loops.
+    /// The names of a kernel's loops.
     fn of_loops(kernel: &'a Kernel) -> Names<'a> {
         Names { in_loops: true, ..Names::new(&kernel.tensors, &kernel.vars) }
     }
@@ -212,7 +212,7 @@ fn role_text(role: Role) -> String {
     }
 }
 
-/// A line for each of some tensors, each with what stands behind its storage.
+/// A line for each of some tensors, each with the text behind its storage.
 fn write_tensors<'t>(
     f: &mut dyn Write,
     tensors: impl Iterator<Item = (TensorId, &'t Tensor)>,
@@ -256,7 +256,7 @@ fn reduced(monoid: Monoid, term: &Expr) -> &Expr {
     term.as_at().filter(|_| monoid.compared().is_some()).map_or(term, |(value, _)| value)
 }
 
-/// How tightly operators bind: comparisons 0, `+ -` 1, `* /` 2, negation 3.
+/// The precedence of operators: comparisons 0, `+ -` 1, `* /` 2, negation 3.
 fn precedence(expr: &Expr) -> u8 {
     match &expr.kind {
         ExprKind::Binary(function, ..) if function.is_comparison() => 0,

@@ -12,7 +12,7 @@ use crate::concrete::{Kernel, Stmt};
 use crate::index::{Access, VarId};
 use crate::provenance::{Provenance, Relation, Tag};
 
-/// How the variables of a kernel derive from each other, with names.
+/// The derivations of a kernel's variables from each other, with names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProvenanceGraph {
     /// The variables, before those that derive from them.
@@ -69,7 +69,7 @@ impl ProvenanceGraph {
 }
 
 impl Kernel {
-    /// How the variables of the kernel derive from each other.
+    /// The derivations of the kernel's variables from each other.
     pub fn provenance_graph(&self) -> ProvenanceGraph {
         let mut vars = originals(&self.stmt, &self.provenance);
         for child in self.provenance.relations.iter().flat_map(Relation::children) {

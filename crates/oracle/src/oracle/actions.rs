@@ -21,11 +21,11 @@ pub(super) struct State<'a> {
     question: &'a Question<'a>,
     stored: Vec<Option<Lookup>>,
     fills: Vec<Scalar>,
-    /// How far the values of each result may be from the true ones.
+    /// The largest distance that the values of each result may have from the true ones.
     inexact: Vec<f64>,
     /// The statements whose target has a value that another action gave it.
     continued: BTreeSet<usize>,
-    /// What has got a value so far, in the order in which it has: results, and inputs that an action made.
+    /// The tensors that have got a value so far, in that order: results, and inputs that an action made.
     pub outcomes: Vec<Outcome>,
     /// The nodes that were evaluated, and the rounds of loops.
     work: u64,
@@ -139,7 +139,7 @@ impl<'a> State<'a> {
         Ok(Run::new(self.program, &self.stored, &self.fills).value(term).scalar())
     }
 
-    /// How many entries a tensor has: of one in dense storage, elements that are not its fill value.
+    /// The number of a tensor's entries: for one in dense storage, of elements that are not its fill value.
     fn count(&self, name: &str) -> usize {
         let place = self.program.reading.tensors.iter().position(|tensor| tensor.name == name);
         let differing = |values: &mut dyn Iterator<Item = &Scalar>, format: Option<&Format>, fill: Scalar| {

@@ -11,10 +11,10 @@ use crate::scalar::Scalar;
 /// The entries of a tensor, under numbers: row-major ones, of the coordinates that occur where there would be too many.
 #[derive(Clone)]
 pub(super) struct Lookup {
-    /// How the coordinates of each dimension are numbered.
+    /// The numbers of the coordinates of each dimension.
     pub(super) numbers: Vec<Numbers>,
     pub(super) values: FxHashMap<u64, Scalar>,
-    /// Of entries that were computed: the largest magnitude that occurred on the way to them.
+    /// For entries that were computed: the largest magnitude that occurred on the way to them.
     pub(super) scales: FxHashMap<u64, f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Actions as the oracle reads them: what has a meaning for the values of tensors.
+//! Actions as the oracle reads them: those that change the values of tensors.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub enum Action {
     Assign(usize),
     /// Exchanges two tensors.
     Swap(TensorId, TensorId),
-    /// The first tensor becomes what the second one is.
+    /// The first tensor becomes a copy of the second one.
     Snapshot(TensorId, TensorId),
     /// Changes a tensor by entries of a file.
     Change(TensorId),
@@ -115,7 +115,7 @@ impl Reader<'_> {
         let mut assigned: BTreeSet<&str> = BTreeSet::new();
         einsum::Action::visit(actions, &mut |action| match &action.kind {
             ActionKind::Assign(statement) => _ = assigned.insert(&self.ast.statements[*statement].name.text),
-            // What has a value before any statement gives it one holds numbers.
+            // A tensor that has a value before any statement gives it one holds numbers.
             ActionKind::Read(name, _)
             | ActionKind::Change { tensor: name, .. }
             | ActionKind::Fill(name, _)

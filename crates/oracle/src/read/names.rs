@@ -1,10 +1,10 @@
-//! Which names of an expression are indices, and which calls are reductions.
+//! Tells the names of an expression that are indices, and the calls that are reductions.
 
 use lacunar_formats::DType;
 use lacunar_front::einsum::{Callee, Expr, ExprKind};
 use lacunar_notation::{BinaryFn, Function};
 
-/// The operation of `name(k, .., body)`, if that is a reduction: what stands before the last argument are indices in it.
+/// The operation of `name(k, .., body)`, if that is a reduction: the arguments before the last are indices in it.
 pub(super) fn reduction(name: &str, args: &[Expr]) -> Option<BinaryFn> {
     let operation = match name {
         "sum" => return Some(BinaryFn::Add),

@@ -14,7 +14,7 @@ use super::actions::Action;
 use super::{Reading, collect};
 use crate::sums::{Index, variables};
 
-/// The sizes of a program: of each variable, and of the dimensions of each tensor; 0 for what nothing tells.
+/// The sizes of a program: of each variable, and of the dimensions of each tensor; 0 if nothing tells it.
 #[derive(Clone, Debug)]
 pub struct Sizes {
     /// By the variables' numbers.

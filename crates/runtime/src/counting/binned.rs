@@ -2,7 +2,8 @@
 //! divided into ranges that do.
 //!
 //! Entries go to their range of bins first, through a buffer for each range that holds a few cache lines, so that whole lines are
-//! written and few places are open at a time; then each range is sorted by itself, near enough to be counted and put at once.
+//! written and few places are open at a time. Then each range is sorted by itself: its bins are near enough to be counted and put
+//! at once.
 //!
 //! ```text
 //! bins 0 .. 8 in two ranges     entries 5 0 6 1 2 7     ranges  0 1 2 | 5 6 7     then each range by its bins
@@ -39,8 +40,8 @@ const DENSITY: usize = 4;
 const RANGES: usize = 1 << 10;
 /// Entries of a buffer: whole cache lines of each array.
 const LINE: usize = 16;
-/// Entries that are looked at together, and how often. They go to half of the ranges where they are scattered, and to two thirds or
-/// more if bins are random.
+/// The number of entries that are looked at together, and the number of such samples. They go to half of the ranges where they are
+/// scattered, and to two thirds or more if bins are random.
 const SAMPLE: usize = 1 << 10;
 const SAMPLES: usize = 8;
 
@@ -70,7 +71,7 @@ fn shift(bins: usize) -> u32 {
     bins.div_ceil(RANGES).next_power_of_two().trailing_zeros()
 }
 
-/// How many ranges there are.
+/// The number of ranges.
 fn ranges(bins: usize, shift: u32) -> usize {
     ((bins - 1) >> shift) + 1
 }
@@ -186,7 +187,7 @@ impl<K: Key, V: Word> Buffers<K, V> {
         }
     }
 
-    /// Writes what is in the buffers.
+    /// Writes the contents of the buffers.
     ///
     /// # Safety
     /// As for [`Buffers::put`].
@@ -197,7 +198,7 @@ impl<K: Key, V: Word> Buffers<K, V> {
         }
     }
 
-    /// Writes what is in the buffer of a range, which lies in one line.
+    /// Writes the contents of the buffer of a range, which lies in one line.
     ///
     /// # Safety
     /// As for [`Buffers::put`].

@@ -16,7 +16,7 @@
 //! The last range's counters are the array of offsets itself: when all entries are put, the next place of a bin is the
 //! start of the next bin.
 //!
-//! Where there are many bins and neighboring entries are scattered over them, entries are first put into ranges of bins
+//! If there are many bins and neighboring entries are scattered over them, entries are first put into ranges of bins
 //! (`binned.rs`).
 //!
 //! The loops are in two files. If coordinates have 32 bits and keys at most 64, entries go from array to array in loops
@@ -43,7 +43,7 @@ use crate::parallel;
 use crate::runs::Runs;
 use crate::sort::Key;
 
-/// How many entries are worth a thread.
+/// The number of entries that are worth a thread.
 const GRAIN: usize = 1 << 14;
 /// Values of 64 bits, as they are moved.
 type Wide = [u32; 2];
@@ -76,7 +76,7 @@ impl<T: Key> Above<'_, T> {
     }
 }
 
-/// How the coordinates of levels make bins, or keys.
+/// The numbers that coordinates of levels add to bins, or keys.
 #[derive(Clone, Copy)]
 pub struct Parts<'a, T: Key> {
     /// The numbers that the levels above the innermost one add.
@@ -95,7 +95,7 @@ pub struct Entries<'a, R: Runs, K: Key> {
     pub keys: Parts<'a, K>,
     /// One for each position; at most `u32::MAX`.
     pub values: &'a Buffer,
-    /// Values of which all bytes are zero only fill up, and are left out.
+    /// True if values of which all bytes are zero only fill up, and are left out.
     pub padded: bool,
 }
 
@@ -157,7 +157,7 @@ pub struct Sorted<K: Key> {
 /// A task: the positions it walks through, its first bin, and for each of its bins a count or the next place.
 type Task<'a> = (Range<usize>, usize, &'a mut [u32]);
 
-/// How the work is divided: ranges of positions, each with counters for all bins, and ranges of bins.
+/// The division of the work: ranges of positions, each with counters for all bins, and ranges of bins.
 struct Shares {
     len: usize,
     positions: usize,
@@ -199,7 +199,7 @@ pub fn sort<R: Runs, K: Key>(source: &Entries<R, K>, bins: usize, budget: u64) -
     sort_at_once(source, bins, budget)
 }
 
-/// As [`sort`], in one step.
+/// Sorts like [`sort`], in one step.
 fn sort_at_once<R: Runs, K: Key>(source: &Entries<R, K>, bins: usize, budget: u64) -> Result<Sorted<K>, AllocError> {
     let shares = Shares::new(source.values.len(), bins, budget);
     let mut offsets = Array::<u32>::zeroed(bins + 1)?;
@@ -282,5 +282,5 @@ fn starts(first: &mut [u32], last: &mut [u32]) -> usize {
     total
 }
 
-/// How many bins [`starts`] takes through all shares at a time.
+/// The number of bins that [`starts`] takes through all shares at a time.
 const BINS: usize = 64;

@@ -1,9 +1,9 @@
 //! Lines of entries, parsed in parallel: the body of coordinate files, tensor files and arrays.
 //!
-//! An entry is a line of one index per dimension and a value. Each block of text is cut at line borders into parts;
-//! the parts are parsed by all threads, each into a small buffer that stays in its core's cache; then the buffers are
-//! copied, again by all threads, to their places in the result. So the order of the file is kept, and memory beyond
-//! the result is a few blocks.
+//! An entry is a line of one index per dimension and a value. Each block of text is cut at line borders into parts. All
+//! threads parse the parts, each into a small buffer that stays in its core's cache. Then the buffers are copied, again
+//! by all threads, to their places in the result. So the order of the file is kept, and memory beyond the result is a
+//! few blocks.
 //!
 //! ```text
 //! block:  |1 1 1.5\n 2 2 -2\n | 3 3 3.25\n 1 4 4\n|
@@ -32,7 +32,7 @@ use crate::values::Element;
 /// The text that one task parses at a time.
 const PART_BYTES: usize = 256 << 10;
 
-/// A kind of value: how it is written.
+/// A kind of value, by its text.
 pub(super) trait Field: Sync {
     /// The type that a value becomes.
     type Value: Mirror;
@@ -121,7 +121,7 @@ pub(super) struct Layout {
     pub(super) comments: &'static [u8],
     /// The symmetry, which tells the entries that stand for two.
     pub(super) symmetry: Symmetry,
-    /// Of an array that holds the lower triangle of a square matrix with its diagonal, by columns: the number of rows.
+    /// For an array that holds the lower triangle of a square matrix with its diagonal, by columns: the number of rows.
     pub(super) triangle: Option<u64>,
     /// True if a line may hold any number of entries.
     pub(super) many_per_line: bool,
@@ -258,8 +258,8 @@ fn surplus_line<F: Field>(
     None
 }
 
-/// The first value of a triangle's part that may not stand on the diagonal: its line (counted from 1 in the piece), what is
-/// expected and what is found. `before` is the number of values before the part.
+/// The first value of a triangle's part that may not stand on the diagonal: its line (counted from 1 in the piece), the
+/// expected text and the text found. `before` is the number of values before the part.
 fn diagonal_fault<F: Field>(
     part: &Part<F::Value>,
     piece: &[u8],

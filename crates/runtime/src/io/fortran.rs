@@ -74,7 +74,7 @@ impl Format {
     pub(super) fn real(&self, field: &[u8]) -> Option<f64> {
         let exponent_at = field.iter().skip(1).position(|byte| matches!(byte, b'+' | b'-' | b'e' | b'E' | b'd' | b'D'));
         if exponent_at.is_none() && !field.first()?.is_ascii_alphabetic() && !self.integer {
-            // Neither `nan` nor an exponent: the scale factor counts.
+            // It is neither `nan` nor has an exponent: the scale factor counts.
             let shift = if field.contains(&b'.') { self.scale } else { self.scale.checked_add(self.decimals)? };
             return match shift {
                 0 => fortran_real(field),
@@ -101,7 +101,7 @@ fn number(text: &[u8]) -> (Option<u32>, &[u8]) {
 }
 
 /// Reads `count` fields of a format, from new lines on, and hands each to `take`, which returns its expectation if the
-/// field is wrong. The name tells a reader of errors what the fields are.
+/// field is wrong. The name tells a reader of errors the meaning of the fields.
 pub(super) fn read_fields(
     text: &mut Text,
     format: Format,

@@ -36,7 +36,7 @@ struct Header {
     order: usize,
     dims: Option<Vec<u64>>,
     count: Option<u64>,
-    /// Values have two fields.
+    /// True if values have two fields.
     complex: bool,
 }
 

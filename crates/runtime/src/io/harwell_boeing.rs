@@ -254,7 +254,7 @@ fn read_places(text: &mut Text, header: &Header) -> Result<Places, IoError> {
 }
 
 /// Checks that the value read last is its own mirror image if it is on the diagonal of a matrix with symmetry; the
-/// error tells what would be.
+/// error tells the required value.
 fn check_diagonal<T: Mirror>(header: &Header, places: &Places, values: &[T]) -> Result<(), String> {
     let last = values.len().wrapping_sub(1);
     match (values.last(), places.rows.get(last), places.columns.get(last)) {

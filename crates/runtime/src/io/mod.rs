@@ -93,7 +93,7 @@ impl Data {
         Ok(Data::Dense(Dense { dims: natural.dims().to_vec(), values: natural.to_coo()?.values }))
     }
 
-    /// The entries of a tensor as the content of a file. Of a dense one all values are entries; of others what only fills up blocks, diagonals
+    /// The entries of a tensor as the content of a file. All values of a dense one are entries; in others the padding of blocks, diagonals
     /// and slots is none.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ pub struct Dense {
 pub struct Metadata {
     /// The format of the file.
     pub format: FileFormat,
-    /// How it is compressed.
+    /// Its compression.
     pub compression: Compression,
     /// The kind of its values.
     pub field: FieldKind,
@@ -186,7 +186,7 @@ pub enum Symmetry {
     Hermitian,
 }
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Not.
@@ -220,8 +220,8 @@ pub enum PatternValues {
     Places,
 }
 
-/// How whole numbers are read: exactly, where reals of 64 bits would round those above 2^53. A tensor file (`.tns`) or an edge list
-/// is read as reals if it holds one other number; a matrix file says itself what it holds.
+/// The type that whole numbers are read as: exactly, where reals of 64 bits would round those above 2^53. A tensor file (`.tns`) or
+/// an edge list is read as reals if it holds one other number; a matrix file declares its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integers {
     /// As `i64`.
@@ -261,7 +261,7 @@ impl IndexBase {
     }
 }
 
-/// How to read.
+/// The options of reading.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
     /// The sizes of a tensor (`.tns`) or of the matrix of an edge list, whose files need not tell them. Files that do tell sizes of
@@ -271,7 +271,7 @@ pub struct ReadOptions {
     pub base: IndexBase,
     /// The values that the entries of a pattern become.
     pub pattern: PatternValues,
-    /// How whole numbers are read, where the caller takes no others.
+    /// The type that whole numbers are read as, if the caller takes no others.
     pub integers: Option<Integers>,
     /// True if a progress bar may show on a terminal, in builds with the feature `progress`.
     pub progress: bool,

@@ -91,7 +91,7 @@ pub(super) fn write_stream(
     write().map_err(|source| IoError::Write { file: path.to_path_buf(), source })
 }
 
-/// Writes what `make` writes into a file of a name that it is given: one beside the place, or, where that is a device or the content
+/// Writes the output of `make` into a file of a name that it is given: one beside the place, or, if that is a device or the content
 /// is compressed, a temporary one.
 #[cfg(feature = "binsparse")]
 pub(super) fn write_file(
@@ -189,7 +189,7 @@ fn beside(place: &Path) -> io::Result<ScratchFile> {
     ScratchFile::for_file(place).map_err(|error| io::Error::from(error.kind()))
 }
 
-/// Asks whether a file can be written there: its folder is there and can be written, and no folder has its name.
+/// Checks that a file can be written there: its folder is there and can be written, and no folder has its name.
 ///
 /// ```
 /// use lacunar_runtime::io::check_place;

@@ -44,7 +44,7 @@ mod shown {
 
     use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-    /// How long a transfer runs before its bar appears.
+    /// The time for which a transfer runs before its bar appears.
     const PATIENCE: Duration = Duration::from_secs(1);
 
     /// The progress of one transfer, counted in steps of the caller's choice.

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use num_complex::Complex;
 
-/// How much of the text an error shows.
+/// The most bytes of the text that an error shows.
 const SHOWN_BYTES: usize = 40;
 
 /// A broken rule at some line of a piece of text: the file and the lines before are added by whoever knows them.

@@ -3,7 +3,7 @@
 //! A file is never held whole: its bytes are read (and decompressed, as its first bytes say, whatever its name says)
 //! into blocks of a few MiB that end at a line border. All blocks after the first come from a thread of their own, so
 //! reading and decompressing overlap with parsing; at most [`BLOCKS_AHEAD`] blocks wait. Memory therefore does not
-//! depend on how far a compressed file expands.
+//! depend on the expansion of a compressed file.
 //!
 //! ```text
 //! next_line    next_line    next_block ...
@@ -28,11 +28,11 @@ use super::progress::Progress;
 const BLOCK_BYTES: usize = 8 << 20;
 /// The byte order mark of UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// How many blocks may wait for the parser.
+/// The number of blocks that may wait for the parser.
 const BLOCKS_AHEAD: usize = 2;
 /// The longest line taken. No format here has long lines; rubbish (or a compressed stream of zeros) may.
 const LINE_BYTES: usize = 64 << 20;
-/// How many bytes of text a compressed byte is believed to stand for, when memory is set aside ahead of reading.
+/// The number of bytes of text that a compressed byte is believed to stand for, when memory is set aside ahead of reading.
 const BELIEVED_EXPANSION: u64 = 16;
 
 /// The text of a file, consumed from the front.
@@ -43,7 +43,7 @@ pub(super) struct Text {
     block: Vec<u8>,
     at: usize,
     line: u64,
-    /// Commas in blocks are blanks.
+    /// True if commas in blocks are blanks.
     commas: bool,
     rest: Option<Receiver<io::Result<Vec<u8>>>>,
 }
@@ -73,12 +73,12 @@ impl Text {
         &self.file
     }
 
-    /// How the file is compressed.
+    /// The compression of the file.
     pub(super) fn compression(&self) -> Compression {
         self.compression
     }
 
-    /// How many things of at least `bytes_each` bytes of text the file may hold, going by its size.
+    /// The number of items of at least `bytes_each` bytes of text that the file may hold, going by its size.
     pub(super) fn believable(&self, bytes_each: u64) -> usize {
         usize::try_from(self.believed_bytes / bytes_each).unwrap_or(usize::MAX)
     }
@@ -200,9 +200,9 @@ pub(super) struct Mark {
 /// The decompressed bytes of a file.
 pub(super) struct Source {
     pub(super) bytes: Box<dyn Read + Send>,
-    /// How the file is compressed.
+    /// The compression of the file.
     pub(super) compression: Compression,
-    /// How large the file is.
+    /// The size of the file.
     pub(super) file_bytes: u64,
 }
 

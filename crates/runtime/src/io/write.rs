@@ -10,10 +10,10 @@
 //! 3 2 -2.0                                         ...
 //! ```
 //!
-//! Arrays of NumPy are written by `numpy`. Numbers are written with the fewest digits that read back to the same number. Matrix Market has matrices only, so a
-//! vector is a matrix of one column and a scalar one of one cell; `.tns` takes any order, a scalar being a line of its
-//! value; of complex values it has both parts, and a comment that says so, as no reader could tell them from an index and a value. Booleans are the integers 0
-//! and 1, or a pattern on request. A dense array in `.tns` has an entry for each place.
+//! Arrays of NumPy are written by `numpy`. Numbers are written with the fewest digits that read back to the same number. Matrix Market
+//! has matrices only, so a vector is a matrix of one column, and a scalar a matrix of one cell. `.tns` takes any order; a scalar is a
+//! line of its value. Of complex values it has both parts, and a comment that says so, as no reader could tell them from an index and a
+//! value. Booleans are the integers 0 and 1, or a pattern on request. A dense array in `.tns` has an entry for each place.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -71,7 +71,7 @@ pub enum WriteField {
     Pattern,
 }
 
-/// How to write.
+/// The options of writing.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// Tells if a Matrix Market file shows values.
@@ -122,7 +122,7 @@ pub fn write<'a>(path: &Path, data: impl Into<DataRef<'a>>, options: &WriteOptio
     })
 }
 
-/// Asks, before there is a tensor, whether one of this order (if it is known) can be written to a file: the name tells a format
+/// Checks, before there is a tensor, that one of this order (if it is known) can be written to a file: the name tells a format
 /// that is written and has such tensors, and the file can be put there.
 ///
 /// ```
@@ -147,7 +147,7 @@ pub fn check_output(path: &Path, order: Option<usize>) -> Result<(), IoError> {
     check_place(path).map_err(|source| IoError::Write { file: path.to_path_buf(), source })
 }
 
-/// Asks whether a tensor that is not dense can be written to a file, as a list of its entries.
+/// Checks that a tensor that is not dense can be written to a file, as a list of its entries.
 ///
 /// ```
 /// use std::path::Path;
@@ -177,7 +177,7 @@ struct Columns {
     base: u64,
     /// True if it shows the value.
     value: bool,
-    /// How many ones stand for dimensions that the format wants and the tensor lacks.
+    /// The number of ones that stand for dimensions that the format wants and the tensor lacks.
     padding: usize,
     /// True if the entries of a dense matrix are taken down the columns.
     by_columns: bool,

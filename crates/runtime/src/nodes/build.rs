@@ -1,17 +1,17 @@
 //! Builds the nodes of a level from the sorted coordinates of each parent position: balanced, leaves full, nodes in the order in which
 //! their first elements are visited.
 //!
-//! How many elements a tree has tells how many words and positions it takes. So a first pass counts these, and a second one lets
-//! threads write the trees of parent positions into places of their own. Small trees of the same number of elements are copies of one
-//! (`template.rs`), and so are the small subtrees of a large one.
+//! The number of a tree's elements tells the words and the positions that it takes. So a first pass counts these, and a second one
+//! lets threads write the trees of parent positions into places of their own. Small trees of the same number of elements are copies
+//! of one (`template.rs`), and so are the small subtrees of a large one.
 //!
 //! ```text
 //! list of   0 2 5 under one parent     node: . 3 . .   0 8 0 .   2 12 1 .   5 0 2 .     coordinate, next, position
 //! bst of the same                      node: . 3 . .   0 0 0 0   2 4 12 1   5 0 0 2     coordinate, left, right, position
 //! ```
 //!
-//! A node gets its place when its first element is visited, or a child is the last that is left of it: what was to know its handle
-//! before, its holder and children that come before it, is told then.
+//! A node gets its place when its first element is visited, or a child is the last that is left of it: its holder and the children
+//! that come before it, which needed its handle before, are told it then.
 
 use std::collections::HashMap;
 
@@ -213,7 +213,7 @@ struct Writer<'a, P> {
     places: &'a mut [P],
     /// The first word and the first position of all.
     start: (u64, u64),
-    /// How many there are so far.
+    /// The number of words so far.
     words: u64,
     slots: u64,
     segments: &'a Segments<'a>,
@@ -273,7 +273,7 @@ impl<P: Number + Element> Nodes for Writer<'_, P> {
     const COUNTS: bool = false;
 }
 
-/// Who is told the handle of a node when it has its place.
+/// The place that is told the handle of a node once it has one.
 #[derive(Clone, Copy)]
 enum Holder {
     /// The array of roots.
@@ -293,24 +293,24 @@ struct Frame {
     holder: Holder,
     /// The handle and the first position, once it has a place.
     placed: Option<(u32, u32)>,
-    /// How many children of nodes that wait were told before this node began.
+    /// The number of children of waiting nodes that were told before this node began.
     before: usize,
     step: usize,
     item: u32,
     array: usize,
-    /// How many children are to come, and how many elements these take.
+    /// The number of children to come, and the bounds of the elements that these take.
     to_come: (u64, Bounds),
     rest: u64,
     open: u64,
 }
 
-/// What is made of one tree.
+/// The parts of one tree that is being made.
 struct Tree<'s, N> {
     shapes: &'s Shapes,
     nodes: &'s mut N,
     /// Children that have their places before their holders: words of these, and handles.
     early: Vec<(u64, u32, &'static Node)>,
-    /// Of a large tree, the subtrees that are copied.
+    /// The subtrees of a large tree that are copied.
     subtrees: Option<Subtrees>,
     root: u32,
 }
@@ -403,7 +403,7 @@ impl<N: Nodes> Tree<'_, N> {
         }
     }
 
-    /// Begins a node: its type, its lengths, and what is left for children.
+    /// Begins a node: its type, its lengths, and the elements that are left for children.
     fn begin(&mut self, Next { to, count, height, holder }: Next) -> Option<Frame> {
         let choice = self.shapes.choose(to, count, height)?;
         let deal = self.shapes.deal(choice, count)?;

@@ -3,7 +3,7 @@
 //! Every node is reached once, by a handle in range, aligned and of a tag that is there; no two nodes share words or positions. Lengths
 //! are within their bounds, coordinates below the size of the dimension, each once under a parent position, and in the order that the
 //! schema tells. Behind the elements of an array that is always used from its beginning, room holds coordinates as well, or 0: kernels load
-//! whole vectors. What a schema says is never absent is there, parents are those that hold, and no tree is deeper than
+//! whole vectors. Items that the schema says are never absent are there, parents are those that hold, and no tree is deeper than
 //! [`Schema::DEPTH`].
 
 use lacunar_formats::Schema;
@@ -81,9 +81,9 @@ struct Frame {
 struct Check<'a> {
     view: View<'a>,
     place: Place<'a>,
-    /// Which multiples of the alignment belong to nodes that were met.
+    /// The multiples of the alignment that belong to nodes that were met.
     words: Marks,
-    /// Which positions do.
+    /// The positions that do.
     slots: Marks,
     /// The coordinates under one parent position, of schemas that are in no order.
     found: Vec<u32>,
@@ -94,7 +94,7 @@ impl Check<'_> {
         Err(StorageError::Nodes { level: self.place.level, word, reason })
     }
 
-    /// Checks what is stored under a parent position.
+    /// Checks the nodes under a parent position.
     fn subtensor(&mut self, parent: u64) -> Result<(), StorageError> {
         let root = self.view.root[parent as usize];
         if root == 0 {

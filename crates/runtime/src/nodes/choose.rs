@@ -1,8 +1,9 @@
 //! The type of the node at the root of a tree of so many elements.
 //!
-//! Of the types whose trees have that many elements, one without children comes first, then one with a child, then one with several. A
-//! type that would hand on all elements to its only child comes behind all that take some: nodes of it could follow one another
-//! forever. Of such types, one whose child soon takes an element is chosen; if no node ever would, there is no such tree.
+//! Among the types whose trees have that many elements, one without children comes first, then one with a child, then one with
+//! several. A type that would hand on all elements to its only child comes behind all that take some: nodes of it could follow one
+//! another forever. Among such types, one whose child soon takes an element is chosen; if no node ever would, there is no such
+//! tree.
 //!
 //! ```text
 //! supertype s    def block : s { e: elem[3]  n: s[2] }    def wrap : s { r: s }

@@ -4,7 +4,7 @@
 //! pactree<64,32>    height 0: 1, 32 ..= 64        height 1: 1 ..= 3, 33 ..= 129
 //! ```
 
-/// How many intervals a set has at most; beyond, those that are nearest to each other become one, with what lies between.
+/// The most intervals of a set; beyond, those that are nearest to each other become one, with the numbers between them.
 const INTERVALS: usize = 64;
 
 /// A set of numbers: intervals with both ends, ascending, with numbers between that are in none.

@@ -1,6 +1,6 @@
 //! Levels of nodes: linked data structures whose types a [`Schema`] describes, in two arrays of 32-bit numbers.
 //!
-//! Nothing here knows a data structure: what a schema says of fields, lengths and the order of visits is all there is.
+//! Nothing here knows a data structure: all knowledge is the schema's, of fields, lengths and the order of visits.
 //!
 //! ```text
 //! view.rs    reads fields of nodes that are there

@@ -1,4 +1,4 @@
-//! How many elements fit into trees of nodes, and how those of a subtensor are dealt out to a node and its children.
+//! The numbers of elements that fit into trees of nodes, and the split of a subtensor's elements into those of a node and of its children.
 //!
 //! For each node type and height (how many nodes lie below one another, but for those of lists) there is a least and a
 //! greatest number of elements. A subtensor gets the least height that holds it; a node takes as many elements as it may, and its
@@ -21,7 +21,7 @@ use super::counts::Counts;
 /// More elements than any tensor has.
 pub(super) const MANY: u64 = 1 << 62;
 
-/// How many heights are told apart at most.
+/// The most heights that are told apart.
 const HEIGHTS: usize = Schema::DEPTH;
 
 /// The least and the greatest number of elements; the greatest is the smaller one if there is no such tree.
@@ -51,7 +51,7 @@ pub(super) enum Children {
     Many,
 }
 
-/// A size field: its bounds, and what has its length.
+/// A size field: its bounds, and the arrays of its length.
 #[derive(Debug)]
 pub(super) struct Size {
     /// The number of the field.
@@ -59,14 +59,14 @@ pub(super) struct Size {
     pub least: u64,
     /// The length that is not passed when nodes are made.
     pub most: u64,
-    /// How many arrays of elements that are all used, and of such that are used as need be.
+    /// The number of arrays of elements that are all used, and of such that are used as need be.
     pub full: u64,
     pub open: u64,
     /// True if arrays of children have this length.
     pub is_coupled: bool,
 }
 
-/// What a node type holds.
+/// The elements and children of a node type.
 #[derive(Debug)]
 pub(super) struct Type {
     pub children: Children,
@@ -90,7 +90,7 @@ pub(super) struct Shapes {
     grains: Vec<(u64, u64)>,
     /// The same: the bounds of children, by height.
     table: Vec<Vec<Bounds>>,
-    /// Arrays without a bound have room for more than they hold.
+    /// True if arrays without a bound have room for more than they hold.
     pub grows: bool,
     /// The same without the numbers between the bounds that no tree has, if there are any, or children that are absent have none.
     counts: Option<Vec<Vec<Counts>>>,
@@ -105,18 +105,18 @@ pub(super) struct Choice {
     pub height: usize,
 }
 
-/// How the elements of a subtree are dealt out at its root node.
+/// The split of a subtree's elements at its root node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deal {
     /// The lengths, by size field.
     pub lengths: [u32; Schema::SIZES],
-    /// How many of the places that may be unused are used.
+    /// The number of used places among those that may be unused.
     pub open: u64,
-    /// How many elements go to children.
+    /// The number of elements that go to children.
     pub rest: u64,
 }
 
-/// The items of a field of children: how many, of which type, and if they are all there.
+/// The items of a field of children: their number, their type, and a flag that is true if they are all there.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
     count: u64,
@@ -188,7 +188,7 @@ impl Shapes {
                 let next: Vec<Bounds> =
                     (0..shapes.types.len()).map(|number| shapes.bounds_at(number, height)).collect();
                 for (it, next) in shapes.types.iter_mut().zip(next) {
-                    // What still grows has no end.
+                    // A bound that still grows is infinite.
                     let grows = is_last && next.most > it.bounds[height].most;
                     it.bounds[height] = if grows { Bounds { most: MANY, ..next } } else { next };
                 }
@@ -234,7 +234,7 @@ impl Shapes {
         counts.fold(Counts::default(), |all, own| all.or(&own)).holds_between(1, u64::from(u32::MAX))
     }
 
-    /// How many heights are told apart.
+    /// The number of heights that are told apart.
     pub fn heights(&self) -> usize {
         self.types.first().map_or(0, |it| it.bounds.len())
     }
@@ -324,8 +324,8 @@ impl Shapes {
         }
     }
 
-    /// The numbers of elements of a node of a height. Of lists, and where lengths tell how many children there are, no number between the
-    /// bounds is left out.
+    /// The numbers of elements of a node of a height. For lists, and if lengths tell the number of children, no number between the bounds
+    /// is left out.
     fn counts_at(&self, number: usize, height: usize) -> Counts {
         let (it, bounds) = (&self.types[number], self.types[number].bounds[height]);
         let is_plain = it.children != Children::Many || it.sizes.iter().any(|size| size.is_coupled) || bounds == NONE;
@@ -355,7 +355,7 @@ impl Shapes {
         self.schema.types(target).iter().map(of).fold(Counts::default(), |all, own| all.or(&own))
     }
 
-    /// The most elements of a leaf, and how many elements stand between two of them.
+    /// The most elements of a leaf, and the number of elements between two of them.
     fn grain_of(&self, target: Target) -> (u64, u64) {
         let leaves = self.schema.types(target).iter().filter(|number| self.types[**number].bounds[0] != NONE);
         let leaf = leaves.max_by_key(|number| self.types[**number].bounds[0].most);
@@ -465,7 +465,7 @@ impl Shapes {
         all
     }
 
-    /// How many items a field has.
+    /// The number of items of a field.
     pub fn length(&self, number: usize, deal: &Deal, field: &Field) -> u32 {
         match field.array() {
             None => 1,
@@ -500,7 +500,7 @@ impl Shapes {
         Deal { lengths: lengths.map(|length| length.min(u64::from(u32::MAX)) as u32), open, rest: left - open }
     }
 
-    /// How many of the rest of a node's elements go to the next child, where those behind it take `behind`. `None` if it can't be.
+    /// The number of a node's remaining elements that go to the next child, if those behind it take `behind`. `None` if it can't be.
     pub fn share(&self, at: &ChildPlace, rest: u64, to_come: u64, behind: Bounds) -> Option<u64> {
         let own = at.bounds;
         let even = rest.div_ceil(to_come.max(1));
@@ -536,7 +536,7 @@ impl Shapes {
         ChildPlace { choice, deal, to, nonempty, bounds }
     }
 
-    /// How many children a node of these lengths has, and how many elements they take at least and at most.
+    /// The number of children of a node of these lengths, and the elements that they take at least and at most.
     pub fn to_come(&self, choice: Choice, deal: &Deal) -> (u64, Bounds) {
         let below = self.below(choice);
         let groups = self.groups(choice.number, |place| deal.lengths[place].into());

@@ -91,7 +91,7 @@ impl Template {
 /// A distance that is a multiple of any alignment.
 const FAR: u32 = 1 << 24;
 
-/// Keeps what a tree is made of.
+/// Keeps the parts of a tree.
 struct Recorder {
     start: (u32, u32),
     words: Vec<u32>,

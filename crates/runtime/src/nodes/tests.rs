@@ -1,9 +1,9 @@
 //! Random schemas: conversions and updates against a map.
 //!
 //! A schema is made up of types with elements and children, which may be absent, single, or in arrays of constant or bounded lengths; of
-//! types that only pass on to a child; and of supertypes. Of each, rows of 0 to 40 elements are converted, and a tensor is changed at
-//! random. The arrays are checked as those from outside after every step; what cannot be stored is an error, and leaves the tensor as it
-//! was; and nothing goes on forever.
+//! types that only pass on to a child; and of supertypes. In each, rows of 0 to 40 elements are converted, and a tensor is changed at
+//! random. The arrays are checked like those from outside after every step; an element that cannot be stored is an error, and leaves the
+//! tensor as it was; and nothing goes on forever.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -94,7 +94,7 @@ fn format_of(schema: Schema) -> Format {
     Format::new(kinds.map(|kind| Level { kind, unique: true }).to_vec(), vec![0, 1]).unwrap()
 }
 
-/// What a tensor is to have.
+/// The expected entries of a tensor.
 type Model = BTreeMap<[u64; 2], f64>;
 
 fn tensor_of(model: &Model, format: &Format) -> Result<Tensor, StorageError> {

@@ -13,7 +13,7 @@ use crate::storage::LevelStorage;
 /// The arrays of a level of nodes.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    /// What the nodes are.
+    /// The types of the nodes.
     pub schema: &'static Schema,
     /// The handle of each parent position's root node.
     pub root: &'a [u32],
@@ -56,7 +56,7 @@ impl<'a> View<'a> {
         Some((number, self.base(handle)))
     }
 
-    /// How many items there is room for in each array without a bound.
+    /// The number of items that each array without a bound has room for.
     #[inline(always)]
     pub fn room(&self, node: &Node, base: usize) -> u32 {
         node.layout.room.map_or(0, |word| self.node[base + word as usize])
@@ -68,7 +68,7 @@ impl<'a> View<'a> {
         node.layout.slot.map_or(0, |word| self.node[base + word as usize].into())
     }
 
-    /// How many items a field has.
+    /// The number of items of a field.
     #[inline(always)]
     pub fn length(&self, node: &Node, base: usize, field: &Field) -> u32 {
         match field.array() {
@@ -79,8 +79,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// What the field `parent` of a node says if one of these types, with this handle, holds it: the handle, or 0 if the holder is none
-/// of those that such fields refer to.
+/// The word for the field `parent` of a node that is held by one of these types, with this handle: the handle, or 0 if such fields
+/// do not refer to the holder's type.
 pub(crate) fn holder_word(schema: &Schema, held: &Node, holder: Option<(usize, u32)>) -> u32 {
     match (held.holder, holder) {
         (Some(target), Some((number, handle))) if schema.types(target).contains(&number) => handle,

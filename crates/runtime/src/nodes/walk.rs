@@ -36,7 +36,7 @@ pub(super) struct Run<'a> {
     pub position: u64,
 }
 
-/// Takes what a walk meets.
+/// Takes the elements and nodes that a walk meets.
 pub(super) trait Visitor {
     /// A node, by its type and its first word; false if the walk is to end here.
     fn node(&mut self, _ty: usize, _base: usize) -> bool {
@@ -76,7 +76,7 @@ fn elements(view: View, parent: u64, each: &mut dyn FnMut(u64, u64)) {
     });
 }
 
-/// How many coordinates are stored under a parent position.
+/// The number of coordinates under a parent position.
 pub(crate) fn count(view: View, parent: u64) -> u64 {
     let mut count = 0;
     runs(view, parent, &mut |run: Run| {
@@ -85,8 +85,8 @@ pub(crate) fn count(view: View, parent: u64) -> u64 {
     count
 }
 
-/// The parent position from which the way down to the first node without a child before its elements is the longest, if any has nodes. Balanced
-/// trees have the most elements there. The ways of lists end at once: which of them is the longest is not told.
+/// The parent position from which the way down to the first node without a child before its elements is the longest, if any has nodes.
+/// Balanced trees have the most elements there. The ways of lists end at once: the longest of them is not told.
 pub(crate) fn deepest(view: View) -> Option<u64> {
     let depth = |root: u32| {
         let (mut depth, mut node) = (0u32, view.open(view.schema.entry(), root));

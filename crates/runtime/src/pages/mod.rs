@@ -11,7 +11,7 @@
 //! second            -                  a B c d, private     a B c d; written next: C, in a page of its own
 //! ```
 //!
-//! So a version costs the pages that were changed since the one before, and a call for each stretch of the file that it consists of. Where
+//! So a version costs the pages that were changed since the one before, and a call for each stretch of the file that it consists of. If
 //! these are too many, a copy of all costs less, and there is no version. The paper on a file system of this kind is Rosenblum and
 //! Ousterhout, The Design and Implementation of a Log-Structured File System, 1992.
 //!
@@ -53,7 +53,7 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// A first version with a copy of some bytes, in which so many places are about to be written to; `None` if the bytes are few and the
-    /// places many, so that a version will not be worth it, or the system does not do what is needed.
+    /// places many, so that a version will not be worth it, or the system lacks an operation.
     pub fn copy_of(bytes: &[u8], changes: usize) -> Option<Pages> {
         let pages = bytes.len().div_ceil(system::page());
         if bytes.len() < LEAST || !is_cheap(1 + changes, changes, pages) || !system::tells_changes() {
@@ -82,8 +82,8 @@ impl Pages {
         Some(Pages { span, capacity, clean, store: Arc::clone(store) })
     }
 
-    /// Another version, with the first `used` bytes of this one, in which so many places are about to be written to; `None` if a copy costs less.
-    /// Nobody writes to this one meanwhile, as it is borrowed.
+    /// Another version, with the first `used` bytes of this one, in which so many places are about to be written to; `None` if a copy
+    /// costs less. Nobody writes to this one meanwhile, as it is borrowed.
     pub fn version(&self, used: usize, changes: usize) -> Option<Pages> {
         let (page, own) = (system::page(), self.span.base().as_ptr() as usize);
         let mut state = self.store.lock();
@@ -111,7 +111,7 @@ impl Pages {
         Pages::map(&self.store, &mut state, extents, pages, self.clean, true)
     }
 
-    /// True if nothing else sees what is written here.
+    /// True if nothing else sees writes here.
     pub fn is_own(&self) -> bool {
         self.store.lock().is_own(self.span.base().as_ptr() as usize)
     }

@@ -119,13 +119,13 @@ impl State {
         self.versions.push(Version { base, extents, is_private });
     }
 
-    /// The extents of a version, and whether it is mapped privately.
+    /// The extents of a version, and a flag that is true if it is mapped privately.
     pub fn of(&self, base: usize) -> Option<(&[Extent], bool)> {
         let version = self.versions.iter().find(|version| version.base == base)?;
         Some((&version.extents, version.is_private))
     }
 
-    /// True if no other version sees what is written to one.
+    /// True if no other version sees writes to one.
     pub fn is_own(&self, base: usize) -> bool {
         self.versions.len() == 1 || self.of(base).is_some_and(|(_, is_private)| is_private)
     }

@@ -1,8 +1,8 @@
 //! The calls of the system behind versions: files without a name, ranges of addresses, and which pages of a private range are its own.
 //!
-//! Linux tells of each page in `/proc/self/pagemap`, by a word: whether it is there (bit 63) or swapped out (62), and whether it is the
-//! file's (61). A page of a private range that is there and not the file's has been written to. Where that file does not
-//! exist or says something else, a test at the first use finds out, and versions are copies.
+//! Linux has a word for each page in `/proc/self/pagemap`, with bits that tell if it is there (63), swapped out (62), or the file's
+//! (61). A page of a private range that is there and not the file's has been written to. If that file does not exist or says something
+//! else, a test at the first use finds out, and versions are copies.
 
 #![allow(unsafe_code)]
 
@@ -66,7 +66,7 @@ impl Span {
         Some(Span { base, len, mapped: 0 })
     }
 
-    /// Maps pages of a file behind those that are mapped; privately, or so that whoever maps the file sees what is written.
+    /// Maps pages of a file behind those that are mapped; privately, or so that whoever maps the file sees the writes.
     pub fn map(&mut self, file: &File, extent: Extent, is_private: bool) -> Option<()> {
         let (start, len) = (extent.page * page(), extent.pages * page());
         if start != self.mapped || len > self.len - start {

@@ -1,6 +1,6 @@
 //! Conversion into formats whose positions can be computed: every entry goes straight to its place.
 //!
-//! That is so if at most one level is *counted*: its positions depend on what is stored, and an attribute query tells
+//! They can if at most one level is *counted*: its positions depend on the stored entries, and an attribute query tells
 //! them. Above it are full levels, whose positions number *bins*; below it are full levels, or one that keeps a
 //! coordinate for each position ([`Assembly`]). Two passes over the source, bin after bin: the query, and the entries.
 //!
@@ -11,9 +11,9 @@
 //! skyline       bins  i      counted  j, banded: the least and the most
 //! ```
 //!
-//! The source has a dense level over the dimension that makes bins, and compressed ones below ([`Placing::stage`]). So a bin's entries follow each other, and threads take ranges of bins, or of rows where there is one bin.
-//! Besides the result there are, for each thread, four bytes for each coordinate of a counted level that is compressed. The way
-//! back from slots is that of `rows.rs`.
+//! The source has a dense level over the dimension that makes bins, and compressed ones below ([`Placing::stage`]). So a bin's entries
+//! follow each other, and threads take ranges of bins, or of rows where there is one bin. Besides the result there are, for each thread,
+//! four bytes for each coordinate of a counted level that is compressed. The way back from slots is that of `rows.rs`.
 //!
 //! Paper: Chou et al., *Automatic Generation of Efficient Sparse Tensor Format Conversion Routines* (PLDI 2020), §5
 //! (attribute queries) and §6 (assembly).
@@ -43,7 +43,7 @@ use locate::{Locate, Shifted, Slots, Table, TableByBin, Uncounted};
 pub use rows::rows;
 use walk::{Distinct, Parents, Source, Walk};
 
-/// How many entries are worth a thread.
+/// The number of entries that are worth a thread.
 const GRAIN: usize = 1 << 14;
 /// The bytes of tables that are always allowed.
 const SMALL: u64 = 1 << 16;
@@ -55,13 +55,13 @@ pub fn placed_format(format: &Format) -> Format {
     if format.levels().iter().any(sorted) { format.plain() } else { format.clone() }
 }
 
-/// How rows go into slots as if they were in another order; `None` if they have to be put into that order first.
+/// The placing of rows into slots as if they were in another order; `None` if they have to be put into that order first.
 pub fn in_order(source: &Facts, format: &Format) -> Option<Placing> {
     let placing = Placing::new(source, format)?;
     (source.dims.len() == 2 && placing.counts_slots() && placing.takes(source)).then_some(placing)
 }
 
-/// How rows of a matrix are in slots that have a coordinate each or none; `None` of all that is stored otherwise.
+/// The placing of a matrix that stores its rows in slots with a coordinate each or none; `None` for all other storage.
 pub fn slots(source: &Facts) -> Option<Placing> {
     if source.dims.len() != 2 {
         return None;
@@ -71,27 +71,27 @@ pub fn slots(source: &Facts) -> Option<Placing> {
     (placing.counts_slots() && absent).then_some(placing)
 }
 
-/// How entries get to their places in a format.
+/// The computation of the places of entries in a format.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Placing {
     format: Format,
     dims: Vec<u64>,
     /// The term that each level stores.
     terms: Vec<Term>,
-    /// How each level is assembled.
+    /// The assembly of each level.
     assemblies: Vec<Assembly>,
     /// The level that is counted.
     counted: Option<usize>,
     /// The dimension whose coordinates make bins or count slots.
     first: Option<usize>,
-    /// How many coordinates of it make a bin; 0 if there is one bin.
+    /// The number of its coordinates in a bin; 0 if there is one bin.
     block: u64,
-    /// How wide the innermost coordinates of a source have to be: 32 bits at least, and 64 where such a column is made of them.
+    /// The least width of the innermost coordinates of a source: 32 bits, or 64 if such a column is made of them.
     width: IndexWidth,
 }
 
 impl Placing {
-    /// How entries get into a format; `None` if its positions cannot be computed, or tables would be larger than the source.
+    /// The placing of entries into a format; `None` if its positions cannot be computed, or tables would be larger than the source.
     pub fn new(source: &Facts, format: &Format) -> Option<Placing> {
         let dims = &source.dims;
         let whole = |level: &usize| Term::Whole(*level);
@@ -170,7 +170,7 @@ impl Placing {
         bytes.is_some_and(|bytes| bytes <= source.bytes.max(SMALL))
     }
 
-    /// How many coordinates a level stores at most; `None` for slots.
+    /// The most coordinates that a level stores; `None` for slots.
     fn stored_size(&self, level: usize) -> Option<u64> {
         match self.format.map() {
             Some(map) => map.stored_dims(&self.dims)?.get(level).copied().flatten(),
@@ -369,9 +369,9 @@ impl Placing {
 
 /// The level that is counted.
 struct Counted {
-    /// How many coordinates there can be.
+    /// The number of possible coordinates.
     size: u64,
     arrays: Vec<Buffer>,
-    /// How many positions it has; 1 if there is no such level.
+    /// The number of its positions; 1 if there is no such level.
     count: u64,
 }

@@ -32,9 +32,9 @@ use crate::values::Element;
 struct Slots<'a> {
     /// The first slot of each bin.
     edges: Indices<'a>,
-    /// How many rows make a bin; 0 if there is one bin.
+    /// The number of rows in a bin; 0 if there is one bin.
     rows_of_bin: u64,
-    /// How many places a slot has.
+    /// The number of places in a slot.
     block: u64,
     /// The place of a rank in them.
     start: u64,

@@ -134,15 +134,15 @@ pub struct Walk<'a> {
     pub coordinates: Parents,
     /// The place under a position of the counted level.
     pub places: Parents,
-    /// How many rows make a bin; 0 if there is one bin.
+    /// The number of rows in a bin; 0 if there is one bin.
     pub rows_of_bin: u64,
-    /// How many places there are under a position of the counted level.
+    /// The number of places under a position of the counted level.
     pub block: u64,
 }
 
-/// How many ranges of rows there are for each thread, where they have unequally many entries.
+/// The number of ranges of rows for each thread, if they have unequally many entries.
 const SPARE: usize = 8;
-/// How many places are computed before they are used.
+/// The number of places that are computed before they are used.
 const CHUNK: usize = 512;
 
 /// Places that were computed.
@@ -377,7 +377,7 @@ impl Walk<'_> {
         Ok(Distinct { edges, coordinates })
     }
 
-    /// How many entries the longest row of each bin has.
+    /// The number of entries of the longest row of each bin.
     pub fn slots(&self) -> Vec<Range<u64>> {
         let length = |row: usize| self.source.entries(row).len() as u64;
         self.by_bin(|rows| 0..rows.map(length).max().unwrap_or(0))

@@ -1,4 +1,4 @@
-//! The choice of the legs that lead from what is there to a format: pure functions of facts.
+//! The choice of the legs that lead from the stored entries to a format: pure functions of facts.
 //!
 //! A tensor of plain levels without a map goes to any other by one sort, and into most formats with maps straight.
 //! Other tensors are brought there first: lists are packed by rows, rows are taken out of slots, levels of other kinds
@@ -68,7 +68,7 @@ impl Decision {
         Ok(())
     }
 
-    /// Puts what follows from the elements of a packed tensor beside them.
+    /// Puts the elements that follow from those of a packed tensor beside them.
     fn unpack(&mut self, packing: Packing) -> Result<(), StorageError> {
         let Some(format) = self.facts.format().map(Format::unpacked) else { return Ok(()) };
         let order = format.order();
@@ -81,7 +81,7 @@ impl Decision {
         Ok(())
     }
 
-    /// Masks values where the fill value would not be told from entries; whether it did, so that they have to be masked again.
+    /// Masks values where the fill value would not be told from entries; returns true if it did, so that they have to be masked again.
     fn mask(&mut self, goal: &Format) -> Result<bool, StorageError> {
         if !self.facts.filled || self.facts.dims.is_empty() || self.facts.is(goal) {
             return Ok(false);
@@ -168,7 +168,7 @@ impl Decision {
         if self.facts.is(goal) { Ok(()) } else { self.leave_plain(goal) }
     }
 
-    /// Takes rows out of slots, if rows are stored so; whether they are.
+    /// Takes rows out of slots, if rows are stored so; returns true if they are.
     fn take_rows(&mut self) -> Result<bool, StorageError> {
         let Some(placing) = placed::slots(&self.facts) else { return Ok(false) };
         let stage = placing.stage()?;
@@ -209,7 +209,7 @@ impl Decision {
         Ok(())
     }
 
-    /// Puts entries straight to their places, if these can be computed; whether they can.
+    /// Puts entries straight to their places, if these can be computed; returns true if they can.
     fn place(&mut self, goal: &Format) -> Result<bool, StorageError> {
         let made = placed::placed_format(goal);
         let Some(placing) = Placing::new(&self.facts, &made) else { return Ok(false) };
@@ -301,7 +301,7 @@ impl Decision {
         self.facts.store(goal);
     }
 
-    /// How many outermost levels of a format are sorted by counting, if that pays.
+    /// The number of outermost levels of a format to sort by counting, if that pays.
     fn counted(&self, source: &Format, format: &Format, unsorted: usize) -> Option<usize> {
         if unsorted == 0 && !self.facts.padded {
             return None;

@@ -41,9 +41,9 @@ pub(crate) struct Facts {
     pub dims: Vec<u64>,
     pub dtype: DType,
     pub stored: Stored,
-    /// How many values are stored, at most.
+    /// The number of stored values, at most.
     pub entries: u64,
-    /// How many bytes it takes, about.
+    /// The number of bytes that it takes, about.
     pub bytes: u64,
     /// True if the fill value is other than 0.
     pub filled: bool,
@@ -51,7 +51,7 @@ pub(crate) struct Facts {
     pub padded: bool,
 }
 
-/// How entries are stored.
+/// The storage of entries.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Stored {
     /// As a coordinate list, in any order, with repeats.
@@ -100,7 +100,7 @@ impl Facts {
         }
     }
 
-    /// True if this is what a format stores, and only its own levels are padded.
+    /// True if the entries are stored in a format, and only its own levels are padded.
     fn is(&self, format: &Format) -> bool {
         let wide = widen(format, &self.dims, self.entries);
         self.format() == Some(&wide) && self.padded == wide.is_padded()
@@ -175,7 +175,7 @@ pub(crate) enum Leg {
     Rows { placing: Placing },
     /// Finds the rank of each coordinate of a dimension that is stored by ranks ([`crate::ranking`]).
     Unrank,
-    /// Sorts rows by how many entries they have, in windows: finds the ranking, which is the coordinate of each rank.
+    /// Sorts rows by their numbers of entries, in windows: finds the ranking, which is the coordinate of each rank.
     Rank { window: u32 },
     /// Puts rows into the order of the ranking, if `ranked`; back into their own, otherwise.
     Reorder { ranked: bool },
@@ -185,7 +185,7 @@ pub(crate) enum Leg {
     StoreList { format: Format },
     /// Puts the entries of a list into a level that takes them in any order ([`crate::insert`]).
     Insert { format: Format },
-    /// Puts what follows from the elements of a packed tensor beside them ([`crate::structure`]).
+    /// Puts the elements that follow from those of a packed tensor beside them ([`crate::structure`]).
     Unpack { format: Format },
     /// Compares all elements with the structure of a packed format, and keeps those that are unique ([`crate::structure`]).
     Keep { format: Format },
@@ -195,7 +195,7 @@ pub(crate) enum Leg {
     Pack { format: Format, sorting: Sorting },
 }
 
-/// How a list is sorted.
+/// The way to sort a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sorting {
     /// By counting all levels but the innermost, so many ([`crate::pack_counted`]).
@@ -206,7 +206,7 @@ pub(crate) enum Sorting {
     Columns,
 }
 
-/// How a tensor or a list gets into a format.
+/// The steps that bring a tensor or a list into a format.
 ///
 /// ```
 /// use lacunar_formats::Format;
@@ -241,7 +241,7 @@ impl Route {
         Ok(Route { from, to: to.clone(), legs })
     }
 
-    /// How [`Tensor::from_coo`] gets a list into a format.
+    /// The route by which [`Tensor::from_coo`] brings a list into a format.
     ///
     /// # Errors
     /// The list contradicts itself, or the format has another order, or cannot store the elements.
@@ -250,7 +250,7 @@ impl Route {
         Route::new(Facts::of_list(list, Scalar::zero(list.values.dtype())), format)
     }
 
-    /// How many legs there are; none, if nothing is to be done.
+    /// The number of legs; 0, if nothing is to be done.
     pub fn len(&self) -> usize {
         self.legs.len()
     }
@@ -262,7 +262,7 @@ impl Route {
 }
 
 impl Tensor {
-    /// How [`Tensor::convert`] gets to a format.
+    /// The route by which [`Tensor::convert`] comes to a format.
     ///
     /// # Errors
     /// The format has another order, or cannot store the elements.
@@ -298,7 +298,7 @@ impl Tensor {
         Tensor::from_coo_filled(coo, format, fill)
     }
 
-    /// As [`Tensor::from_coo`], for elements that are `fill` if the list does not have them.
+    /// Packs like [`Tensor::from_coo`], for elements that are `fill` if the list does not have them.
     ///
     /// # Errors
     /// The errors of `from_coo`; the fill value is of another type than the elements.

@@ -31,12 +31,12 @@ use crate::span::Span;
 pub use key::Key;
 use local::{count, insert_sort, place, sort_local};
 
-/// How the keys are ordered, from one pass over them.
+/// The order of the keys, from one pass over them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scan<K> {
-    /// Keys never descend.
+    /// True if keys never descend.
     pub sorted: bool,
-    /// A key equals the one before it. Says all only if the keys are sorted.
+    /// True if a key equals the one before it. This finds all repeats only if the keys are sorted.
     pub repeats: bool,
     /// The bits in which keys differ.
     pub varying: K,

@@ -1,4 +1,4 @@
-//! What level kinds check of arrays that come from outside, and how they search in arrays that were checked.
+//! The checks of arrays that come from outside, and searches in arrays that were checked, for level kinds.
 
 use std::cmp::Ordering;
 use std::ops::Range;

@@ -118,7 +118,7 @@ pub fn extend<T: Plain>(
     Ok(unsafe { children.assume_init() })
 }
 
-/// How many of `0 .. len` come before the first for which `below` is false.
+/// The number of places of `0 .. len` before the first for which `below` is false.
 fn partition(len: usize, below: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, len);
     while low < high {
@@ -158,7 +158,7 @@ fn starts(entries: &impl Access, last: usize) -> Result<Option<Offsets>, AllocEr
     }))
 }
 
-/// The first coordinate that does not ascend within its segment, and whether it repeats the one before it.
+/// The first coordinate that does not ascend within its segment, and a flag that is true if it repeats the one before it.
 fn first_disorder<P: Number, C: Number>(pos: &[P], crd: &[C]) -> Option<(usize, bool)> {
     let segment = |p: usize| {
         let (start, end) = (pos[p].get() as usize, pos[p + 1].get() as usize);

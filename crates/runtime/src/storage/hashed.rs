@@ -190,7 +190,7 @@ impl LevelArrays for Hashed {
 
 /// Coordinates that a table gets room for besides twice its own.
 const SPARE: u64 = 4;
-/// How far from its slot a coordinate is put before its table gets more places.
+/// The largest distance of a coordinate from its slot: beyond it, its table gets more places.
 const FAR: u64 = 32;
 
 /// The most coordinates that are sorted without a memory allocation.
@@ -266,7 +266,7 @@ impl<C: Stored, V: Word> Tables<C, V> {
         Ok(Tables { edges: counts, crd, values, sum: V::sum(ty) })
     }
 
-    /// Puts the entries of a list in; whether each had a coordinate of its own. There is room for all.
+    /// Puts the entries of a list in; returns true if each had a coordinate of its own. There is room for all.
     fn put_all(&mut self, list: &Unsorted) -> bool {
         let entries = list.values.as_words::<V>();
         let mut distinct = true;
@@ -291,8 +291,8 @@ impl<C: Stored, V: Word> Tables<C, V> {
         distinct
     }
 
-    /// Puts an entry in from a place of its table on, before larger coordinates; whether it was not there yet. Some place of the
-    /// table is free.
+    /// Puts an entry in from a place of its table on, before larger coordinates; returns true if it was not there yet. Some
+    /// place of the table is free.
     fn put(&mut self, parent: usize, mut place: usize, mut coordinate: C, mut value: V) -> bool {
         loop {
             let (there, stored) = (&mut self.crd[place], &mut self.values[place]);
@@ -357,7 +357,7 @@ impl<C: Stored, V: Word> Tables<C, V> {
     }
 }
 
-/// How many entries are put in at a time.
+/// The number of entries that are put in at a time.
 const BLOCK: usize = 128;
 
 /// Puts entries into tables.
@@ -388,7 +388,7 @@ fn insert_as<C: Stored>(list: &Unsorted, place: Place) -> Result<Inserted, Stora
     Ok(Inserted { level, values })
 }
 
-/// How many entries are under each parent position, behind a 0.
+/// The number of entries under each parent position, behind a 0.
 fn counts(list: &Unsorted) -> Result<Array<u64>, AllocError> {
     let mut counts = Array::<u64>::zeroed(list.parents + 1)?;
     if let [_, only] = &mut *counts {

@@ -175,7 +175,7 @@ impl LevelArrays for Loose {
     }
 }
 
-/// How many coordinates are moved for one, besides those of its segment, before the level is made anew.
+/// The most coordinates that are moved for one, besides those of its segment, before the level is made anew.
 const MOST_MOVED: u64 = 1024;
 
 /// The length of a segment with so many coordinates.

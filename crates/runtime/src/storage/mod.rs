@@ -1,9 +1,9 @@
 //! The arrays of a tensor's levels: one file per family of level kinds, named as in the compiler's `levels/`.
 //!
 //! A level turns *parent positions* (places in the level above; one for the outermost level) into *positions* of its
-//! own. Each file says which arrays it keeps, how coordinates are stored in them, how they are checked when they come from
-//! outside, and how they are enumerated. A new family is a file with an implementation of [`LevelArrays`], its `mod` line, and a
-//! line of `operations`; a kind that is made while the program runs finds its family's.
+//! own. Each file defines the arrays that its levels keep, the storage of coordinates in them, their checks when they come from
+//! outside, and their enumeration. A new family is a file with an implementation of [`LevelArrays`], its `mod` line, and a line
+//! of `operations`; a kind that is made while the program runs finds its family's.
 //!
 //! Dense, compressed and singleton levels are *plain*: tensors of these are packed from lists and converted at the speed of
 //! memory (`pack.rs`, `route/`). All others are made of plain ones and turned into them
@@ -113,15 +113,15 @@ impl Place<'_> {
 
 /// The operations of the level kinds of a family at run time. `operations` gives them for a kind.
 pub trait LevelArrays: Sync {
-    /// How long the array number `part` of a level is, under `parents` positions, where the arrays before it are there.
-    /// `None` if that overflows, or they say nothing of it. Asked when a kernel's result becomes a level. Unless a kind says
+    /// The length of array number `part` of a level, under `parents` positions, if the arrays before it are there. `None` if
+    /// that overflows, or they say nothing of it. Asked when a kernel's result becomes a level. Unless a kind says
     /// otherwise, the first array has the edges of segments, and the others a number for each place in these.
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
         if part == 0 { parents.checked_add(1) } else { Some(last(before.numbers(0))) }
     }
 
-    /// How many positions a level has under `parents` positions; `None` if that overflows. Unless a kind says otherwise, each place in
-    /// a segment is one.
+    /// The number of positions of a level under `parents` positions; `None` if that overflows. Unless a kind says otherwise, each
+    /// place in a segment is one.
     fn positions(&self, level: &LevelStorage, _parents: u64) -> Option<u64> {
         Some(level.numbers(1).len() as u64)
     }
@@ -135,7 +135,7 @@ pub trait LevelArrays: Sync {
     /// The fault of the arrays.
     fn check(&self, level: &LevelStorage, parents: u64, place: Place) -> Result<u64, StorageError>;
 
-    /// How a level is assembled from coordinates that come one by one.
+    /// The assembly of a level from coordinates that come one by one.
     fn assembly(&self) -> Assembly {
         Assembly::Sorted
     }
@@ -153,8 +153,8 @@ pub trait LevelArrays: Sync {
         None
     }
 
-    /// How many coordinates are stored under a parent position: a query that is answered before [`LevelArrays::visit`] is called
-    /// with as many. The arrays have been checked.
+    /// The number of coordinates under a parent position: a query that is answered before [`LevelArrays::visit`] is called with
+    /// as many. The arrays have been checked.
     fn count(&self, level: &LevelStorage, parent: u64) -> u64;
 
     /// Calls `each` with the coordinate and the position of every entry under a parent position, in the order of
@@ -172,7 +172,7 @@ pub trait LevelArrays: Sync {
         found
     }
 
-    /// Stores a coordinate under a parent position, if there is room. `payload` is what lies at positions, and moves with them. The
+    /// Stores a coordinate under a parent position, if there is room. `payload` is the data at positions, and moves with them. The
     /// arrays have been checked, and are owned; unless a kind says otherwise, the coordinate is not stored yet.
     ///
     /// # Errors
@@ -187,8 +187,8 @@ pub trait LevelArrays: Sync {
         Ok(Put::Nowhere)
     }
 
-    /// Removes a coordinate that is stored under a parent position; whether it could be, in place. What else holds is as for
-    /// [`LevelArrays::put`].
+    /// Removes a coordinate that is stored under a parent position; tells if it could be removed in place. All else is
+    /// as for [`LevelArrays::put`].
     ///
     /// # Errors
     /// Memory is refused; nothing has been changed.
@@ -212,7 +212,7 @@ pub trait LevelArrays: Sync {
     }
 }
 
-/// How a level is assembled from coordinates that come one by one: the queries on all coordinates under a parent
+/// The assembly of a level from coordinates that come one by one: the queries on all coordinates under a parent
 /// position that come before (attribute queries, Chou et al. 2020, §5), and the arrays that keep the answers. See
 /// `placed/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,7 +235,7 @@ pub enum Assembly {
 }
 
 impl Assembly {
-    /// True if the number of positions depends on what is stored.
+    /// True if the number of positions depends on the stored entries.
     pub fn is_counted(self) -> bool {
         [Assembly::Distinct, Assembly::Extent, Assembly::Span].contains(&self)
     }
@@ -262,7 +262,7 @@ fn operations(kind: LevelKind) -> &'static dyn LevelArrays {
     }
 }
 
-/// How levels of a kind are assembled.
+/// The assembly of levels of a kind.
 pub(crate) fn assembly(kind: LevelKind) -> Assembly {
     operations(kind).assembly()
 }
@@ -275,7 +275,7 @@ pub struct LevelStorage {
     size: u64,
     /// In the order of the kind's parts.
     arrays: Vec<Buffer>,
-    /// What updates of a level of nodes keep.
+    /// The data that updates of a level of nodes keep.
     kept: Kept,
 }
 
@@ -303,7 +303,7 @@ impl LevelStorage {
     }
 
     /// A level whose arrays `take` gives, from the part and its length, under `parents` positions; with the number of its
-    /// positions. How a kernel's result becomes a level.
+    /// positions. A kernel's result becomes a level by it.
     ///
     /// # Errors
     /// The errors of `take`; a size overflows.
@@ -393,7 +393,8 @@ impl LevelStorage {
         self.arrays.iter_mut().try_for_each(|array| array.make_changeable(changes))
     }
 
-    /// The arrays of a level of nodes for changes, the roots and the words of nodes, and what updates keep; nothing of other levels.
+    /// The arrays of a level of nodes for changes, the roots and the words of nodes, and the data that updates keep; nothing of other
+    /// levels.
     pub(crate) fn nodes_mut(&mut self) -> Option<(&'static Schema, &mut Buffer, &mut Buffer, &mut Kept)> {
         let schema = self.kind.schema()?;
         match self.arrays.as_mut_slice() {
@@ -420,7 +421,7 @@ impl LevelStorage {
         self.kept.inserted = 0;
     }
 
-    /// What updates of nodes keep beside the arrays.
+    /// The data that updates of nodes keep beside the arrays.
     pub(crate) fn kept(&self) -> &Kept {
         &self.kept
     }
@@ -442,7 +443,7 @@ impl LevelStorage {
         };
     }
 
-    /// How many positions the level has under `parents` positions; `None` if that overflows.
+    /// The number of positions of the level under `parents` positions; `None` if that overflows.
     pub fn positions(&self, parents: u64) -> Option<u64> {
         self.operations().positions(self, parents)
     }

@@ -1,4 +1,4 @@
-//! Levels of nodes that a schema describes: lists, trees and whatever else it says. What is done with nodes is in `crate::nodes`.
+//! Levels of nodes that a schema describes: lists, trees and whatever else it says. The operations on nodes are in `crate::nodes`.
 //!
 //! ```text
 //! [ 5 . 6 ]    dense, {list}:   root  4 0 12

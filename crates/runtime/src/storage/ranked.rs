@@ -19,7 +19,7 @@ pub(super) struct Ranked;
 
 impl LevelArrays for Ranked {
     fn length(&self, part: usize, parents: u64, before: &LevelStorage) -> Option<u64> {
-        // How long the ranking is, the map says.
+        // The map tells the length of the ranking.
         if part == 0 { Slots.length(part, parents, before) } else { None }
     }
 

@@ -1,7 +1,7 @@
 //! Unordered levels: as compressed ones, with the coordinates of each segment in any order.
 //!
 //! The coordinates under parent position `p` are `crd[pos[p] .. pos[p + 1]]`, each once. Conversions put them in order, and find
-//! them in any: a segment is enumerated by its coordinates, so that what is made of it does not tell the order. Kernels go through
+//! them in any: a segment is enumerated by its coordinates, so that tensors made of it do not tell the order. Kernels go through
 //! positions as they are.
 //!
 //! ```text

@@ -1,7 +1,7 @@
-//! Whether the elements of a tensor are such as a structure says.
+//! Compares the elements of a tensor with a structure.
 //!
 //! Every stored element that is redundant is compared with its unique one, which is searched; every one outside of the support is compared
-//! with 0. What is left are redundant elements that are not stored although their unique one is not 0. If none is missing, the nonzero
+//! with 0. The redundant elements that are not stored, although their unique one is not 0, are left. If none is missing, the nonzero
 //! redundant elements are as many as follow from nonzero unique ones, which is a sum that takes no search: of a unique element, the
 //! followers are counted (`followers.rs`). Only if the two numbers differ, the followers are searched one by one. So the work is
 //! proportional to the stored elements, times the logarithm of a search: it stops at the first element that is missing.
@@ -28,7 +28,7 @@ use super::table::Table;
 /// A tensor of fewer stored values is looked at by one thread.
 const FEW: u64 = 1 << 14;
 
-/// How many parts of the storage there are to a thread.
+/// The number of parts of the storage for each thread.
 const PARTS: usize = 16;
 
 /// A sample is so many entries of so many parts.
@@ -66,14 +66,14 @@ pub(super) fn may_have(tensor: &DynTensor, points: &Points, table: &Table<'_>) -
     })
 }
 
-/// Makes what a comparison needs.
+/// Makes the data that a comparison needs.
 fn with<R>(
     tensor: &DynTensor,
     points: &Points,
     table: Option<&Table<'_>>,
     run: impl FnOnce(Check<'_>) -> Result<R, StructureError>,
 ) -> Result<R, StructureError> {
-    // Where every element is stored none is missing.
+    // If every element is stored, none is missing.
     let mut followers = Vec::new();
     if !tensor.format().is_dense() {
         for part in &points.parts {
@@ -85,7 +85,7 @@ fn with<R>(
     run(Check { tensor, points, own: &*own, others: &*others, table, followers, limit: u64::MAX })
 }
 
-/// Into how many parts the walk through a tensor is cut.
+/// The number of parts that the walk through a tensor is cut into.
 pub(super) fn parts(tensor: &DynTensor) -> usize {
     if tensor.nnz() < FEW { 1 } else { PARTS * pool::threads() }
 }
@@ -95,20 +95,20 @@ struct Check<'a> {
     points: &'a Points,
     own: &'a dyn Elements,
     others: &'a dyn Elements,
-    /// None of a structure without redundant elements.
+    /// `None` for a structure without redundant elements.
     table: Option<&'a Table<'a>>,
     /// By part of the redundancy; none where every element is stored.
     followers: Vec<Followers>,
-    /// How many entries of each part are looked at.
+    /// The number of entries of each part that are looked at.
     limit: u64,
 }
 
-/// What a part of the storage has, if nothing there contradicts.
+/// The counts of a part of the storage, if nothing there contradicts.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     /// Redundant elements that are not 0.
     redundant: u64,
-    /// How many there have to be.
+    /// The number of redundant elements that follow from unique ones that are not 0.
     needed: u64,
 }
 
@@ -140,7 +140,7 @@ impl Check<'_> {
         worst.map_or(Ok(()), |(_, (_, contradiction))| Err(StructureError::Element(contradiction)))
     }
 
-    /// Compares the stored elements of a part with what they follow from.
+    /// Compares the stored elements of a part with the elements that they follow from.
     fn compare(&self, part: usize, parts: usize) -> Result<Tally, Found> {
         let mut columns = self.points.scratch();
         let mut spare = self.spare();
@@ -183,8 +183,8 @@ impl Check<'_> {
         Ok(tally)
     }
 
-    /// How many elements that are not 0 there have to be, with those that follow from a unique element; it may be left at more than
-    /// are stored.
+    /// The number of nonzero elements that have to follow from the unique elements so far, this one included; the count may stop
+    /// once it is more than are stored.
     fn needed(&self, found: Number, columns: &[i64], spare: &mut [i64], before: u64) -> u64 {
         let stored = self.tensor.nnz();
         let mut needed = before;

@@ -7,8 +7,8 @@
 //!                  3 4                                                        2 4
 //! ```
 //!
-//! Where forms of coordinates tell what an element is, that changes at a few coordinates of a row only: a packed tensor is completed by copies of
-//! what lies between them, of unique elements first, and of others from these.
+//! If forms of coordinates tell the kind of an element, the kind changes at a few coordinates of a row only: a packed tensor is completed
+//! by copies of the ranges between them, of unique elements first, and of others from these.
 
 use std::ops::Range;
 
@@ -21,13 +21,13 @@ use super::points::{Place, Points};
 use super::table::strides;
 use crate::fits::positions;
 
-/// The origin of a value: its position, and what it is multiplied by; `None` for 0.
+/// The origin of a value: its position, and its coefficient; `None` for 0.
 pub(super) type Source = Option<(usize, Coefficient)>;
 
-/// Places of a tensor that stores all of them, with what they get.
+/// Places of a tensor that stores all of them, with their values.
 pub(super) struct Places<'a> {
     points: &'a Points,
-    /// How many there are.
+    /// The number of places.
     pub len: usize,
     /// The tensor that values are of, if it stores unique elements alone.
     packed: Option<&'a DynTensor>,
@@ -35,7 +35,7 @@ pub(super) struct Places<'a> {
     sizes: Vec<(i64, usize)>,
     /// By dimension, the distance of neighbors in storage.
     strides: Vec<usize>,
-    /// Redundant elements get a value too.
+    /// True if redundant elements get a value too.
     all: bool,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Gives all places of a packed tensor their values, `times` a coefficient; false if only tests of each place tell what these are.
+    /// Gives all places of a packed tensor their values, `times` a coefficient; false if only tests of each place tell these.
     pub fn complete<T: Copy>(&self, from: &[T], to: &mut [T], times: impl Fn(T, Coefficient) -> T) -> bool {
         let (Some(packed), Some((last, _))) = (self.packed, self.sizes.split_last()) else { return false };
         if !self.points.is_affine() {
@@ -129,7 +129,7 @@ impl<'a> Places<'a> {
                 }
             });
         }
-        // Blocks of rows: what follows from a column is read while its lines are near.
+        // Blocks of rows: elements that follow from a column are read while its lines are near.
         let mut target = vec![0; self.strides.len()];
         for first in (0..rows).step_by(BLOCK) {
             for begin in (0..length).step_by(BLOCK) {
@@ -174,7 +174,8 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Calls a function with what elements are in each part of a range of the row that begins at a place, with the columns of the first of them.
+    /// Calls a function with the kind of the elements in each part of a range of the row that begins at a place, with the columns of the
+    /// first of them.
     fn spans(&mut self, start: usize, range: Range<usize>, mut each: impl FnMut(Place, &mut [i64], Range<usize>)) {
         let Places { points, sizes, strides, .. } = self.places;
         let mut rest = start;

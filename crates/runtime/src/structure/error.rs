@@ -1,4 +1,4 @@
-//! Why a tensor does not have a structure.
+//! The reasons why a tensor does not have a structure.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Contradiction {
     pub found: Scalar,
     /// The value that it has to have.
     pub expected: Scalar,
-    /// The coordinates of the unique element that it follows from, and what that is multiplied by; `None` if it is to be 0.
+    /// The coordinates of the unique element that it follows from, and the coefficient of that; `None` if it is to be 0.
     pub source: Option<(Vec<u64>, Coefficient)>,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Contradiction {
     }
 }
 
-/// Why a tensor does not have a structure, or why that can't be told.
+/// The reason why a tensor does not have a structure, or why that can't be told.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum StructureError {
@@ -52,7 +52,7 @@ pub enum StructureError {
     Parameters {
         /// The parameters, of which the first are the sizes.
         needed: Vec<String>,
-        /// How many values are given.
+        /// The number of values that are given.
         given: usize,
     },
     /// A value of a parameter that is a size, which the tensor does not have.
@@ -68,7 +68,7 @@ pub enum StructureError {
     /// The sizes of the tensor are not those of tensors with the structure.
     #[error("the structure is of tensors of other sizes than {}: it has to be that {context}", sizes(.dims))]
     Context {
-        /// What holds of the parameters.
+        /// The conditions of the parameters.
         context: String,
         /// The sizes of the tensor.
         dims: Vec<u64>,

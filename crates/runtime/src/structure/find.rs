@@ -1,8 +1,8 @@
 //! The named structures that a tensor has.
 //!
 //! A pass over the entries tells how far they reach, and so the arguments of names that take some. Names by which elements follow from
-//! others are tried on a few entries, which drops most. A second pass drops all names by which an entry lies outside, and what is left
-//! of the former is compared with all entries (`check.rs`). At last those go that say nothing at these sizes, and those that another
+//! others are tried on a few entries, which drops most. A second pass drops all names by which an entry lies outside, and the
+//! remaining ones are compared with all entries (`check.rs`). At last those go that say nothing at these sizes, and those that another
 //! one implies (`implied.rs`).
 //!
 //! ```text
@@ -36,7 +36,7 @@ pub struct FoundStructure {
     pub named: &'static Named,
     /// Its arguments.
     pub arguments: Vec<i64>,
-    /// What it says of tensors of this order.
+    /// The structure that it names for tensors of this order.
     pub structure: Structure,
 }
 
@@ -57,7 +57,7 @@ struct Candidate {
     alive: AtomicBool,
 }
 
-/// The answer to a question of which it may not be told whether it holds.
+/// The answer to a question that may have none.
 ///
 /// # Errors
 /// Memory is refused.
@@ -147,7 +147,7 @@ fn drop_outside(tensor: &DynTensor, candidates: &[Candidate]) {
     });
 }
 
-/// The structures that say something at these sizes, and that no other one of them implies. Of two that say the same, the first stays.
+/// The structures that say something at these sizes, and that no other one of them implies. If two say the same, the first stays.
 fn telling(held: Vec<FoundStructure>, params: &[i64], order: usize) -> Vec<FoundStructure> {
     let general = Named::find("general").and_then(|named| named.structure(order, &[]).ok());
     let general = general.and_then(|structure| AtSizes::of(&structure, params));

@@ -2,8 +2,8 @@
 //!
 //! On entry: a part without parameters, which sends `x` to `f(x)`. With the unique element `u` as parameters, its followers are the points
 //! of the piece `x in domain and f(x) = u`; the loops over these ([`Piece::nest`]) are compiled as tests of points are (`points.rs`).
-//! They are in lexicographic order. Where the part permutes coordinates, there is one follower at most, whose coordinates are those of the
-//! unique element in another order. Where the bounds of such loops can't be told, all points of a small tensor are listed by their unique
+//! They are in lexicographic order. If the part permutes coordinates, there is one follower at most, whose coordinates are those of the
+//! unique element in another order. If the bounds of such loops can't be told, all points of a small tensor are listed by their unique
 //! elements.
 //!
 //! ```text
@@ -27,17 +27,17 @@ const MOST_LISTED: i64 = 1 << 20;
 pub(super) struct Followers {
     order: usize,
     way: Way,
-    /// How many columns they take: those of the unique element, of a follower, and quotients.
+    /// The number of columns that they take: those of the unique element, of a follower, and quotients.
     pub columns: usize,
 }
 
-/// How followers are found.
+/// The way to find followers.
 #[derive(Clone, Debug)]
 enum Way {
     /// A follower has the coordinates of the unique element, each in the dimension that is told, if it lies in the region; `None` if it never
     /// does.
     Permuted { to: Vec<usize>, region: Option<Region> },
-    /// By loops, and what has to hold of the unique element; `None` if that never does.
+    /// By loops, and the condition of the unique element; `None` if it never holds.
     Loops { condition: Option<Region>, loops: Vec<Loop> },
     /// From a list: by the coordinates of unique elements, those of their followers one behind the other.
     Listed(BTreeMap<Vec<i64>, Vec<i64>>),
@@ -149,7 +149,7 @@ impl Followers {
         }
     }
 
-    /// How many followers the point in the first columns has. It may stop at `limit`.
+    /// The number of followers of the point in the first columns. It may stop at `limit`.
     pub fn count(&self, columns: &mut [i64], limit: u64) -> u64 {
         match &self.way {
             Way::Permuted { to, region } => u64::from(self.is_permuted(to, region.as_ref(), columns)),
@@ -298,7 +298,7 @@ impl Loop {
         self.zero.is_empty() && self.positive.is_empty() && self.moduli.len() < 2
     }
 
-    /// True if what else has to hold does, where this dimension's column is set too.
+    /// True if the other conditions hold, where this dimension's column is set too.
     fn admits(&self, column: usize, columns: &mut [i64]) -> bool {
         if self.is_whole() {
             return true;

@@ -1,10 +1,10 @@
-//! Whether every tensor that has one structure has another as well: a tridiagonal matrix is banded, a circulant one is Toeplitz.
+//! Tells if every tensor that has one structure has another as well: a tridiagonal matrix is banded, a circulant one is Toeplitz.
 //!
-//! At given sizes, `S` implies `T` if what may be other than 0 by `S` may be so by `T`, and what follows from others by `T` does by `S`:
-//! with the closed maps of `S`, an element that `T` sends to another one goes to the same unique element as that other one, by
-//! the coefficient of `T` times its own; and it is 0 by `S` where that one is.
+//! At given sizes, `S` implies `T` if every element that may be other than 0 by `S` may be so by `T`, and every element that follows
+//! from another by `T` does by `S`. The latter is tested with the closed maps of `S`: an element that `T` sends to another one goes
+//! to the same unique element as that other one, by the coefficient of `T` times its own; and it is 0 by `S` where that one is.
 //!
-//! Of a symmetric structure, the exchanges of neighboring dimensions are asked for; all others follow from them.
+//! For a symmetric structure, only the exchanges of neighboring dimensions are asked for; all others follow from them.
 //!
 //! ```text
 //! circulant implies toeplitz       [i, j] and [0, j - i], j >= i > 0, both go to [0, j - i], times 1
@@ -47,7 +47,7 @@ impl AtSizes {
         Some(AtSizes { support, closed, relations })
     }
 
-    /// Whether every tensor with this structure has the other one too.
+    /// Tells if every tensor with this structure has the other one too.
     pub fn implies(&self, other: &AtSizes) -> Answer {
         let inside = self.support.is_subset(&other.support);
         if !inside.is_yes() {

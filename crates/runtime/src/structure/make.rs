@@ -128,7 +128,7 @@ impl Making<'_> {
         Ok(settled(self.list(made)?, &self.points))
     }
 
-    /// The entries of a part of the storage that are kept, and what follows from them.
+    /// The entries of a part of the storage that are kept, and those that follow from them.
     fn entries(&self, part: usize, parts: usize) -> Result<Entries, AllocError> {
         let mut columns = self.points.scratch();
         let mut spare = vec![0; self.followers.iter().map(|followers| followers.columns).max().unwrap_or(0)];

@@ -1,5 +1,5 @@
-//! Data with structure: whether a tensor's elements are such as a [`Structure`] says, the part of them that has to be stored, tensors
-//! that have a structure, and which structures a tensor has.
+//! Data with structure: comparing a tensor's elements with a [`Structure`], the part of them that has to be stored, tensors that have
+//! a structure, and finding the structures of a tensor.
 //!
 //! ```
 //! use lacunar_formats::{Format, structure::Named};
@@ -13,9 +13,9 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `points.rs` | a structure at given sizes: what an element is, by its coordinates |
+//! | `points.rs` | a structure at given sizes: the kind of an element, by its coordinates |
 //! | `followers.rs` | the redundant elements that follow from a unique one |
-//! | `check.rs` | whether a tensor has a structure |
+//! | `check.rs` | comparing a tensor with a structure |
 //! | `make.rs`, `dense.rs` | tensors that have one |
 //! | `packed.rs` | tensors whose format stores unique elements alone |
 //! | `find.rs`, `reach.rs`, `implied.rs` | the named structures that a tensor has; their arguments; which of them to tell |
@@ -44,12 +44,12 @@ pub(crate) use numbers::multiplied as times;
 use packed::Seen;
 pub(crate) use packed::{Origin, check_layout, element, keep, origin, whole};
 
-/// What a [`Structure`] says of a tensor's elements. The parameters of a structure have values, of which the first are the tensor's sizes.
-/// Elements that are not stored are 0: a tensor with another fill value has no structure.
+/// Operations of a tensor with a [`Structure`] of its elements. The parameters of a structure have values, of which the first are the
+/// tensor's sizes. Elements that are not stored are 0: a tensor with another fill value has no structure.
 pub trait Structured: Sized {
     /// Compares all elements with a structure: those outside of it have to be 0, and redundant ones the multiples of their unique ones,
-    /// exactly (zeros of either sign are equal, and so is what is not a number). It takes a pass over the stored elements, and for each
-    /// redundant one a search.
+    /// exactly (zeros of either sign are equal, and so are NaN). It takes a pass over the stored elements, and for each redundant one a
+    /// search.
     ///
     /// # Errors
     /// The first element that contradicts, in the order of storage, one that is not stored where its unique one is; or the structure is of
@@ -81,8 +81,8 @@ pub trait Structured: Sized {
     /// ```
     fn keep_unique(&self, structure: &Structure, params: &[i64]) -> Result<Self, StructureError>;
 
-    /// A tensor that has the structure, in the same format: the unique elements of this one, and what follows from them; all other elements
-    /// are dropped.
+    /// A tensor that has the structure, in the same format: the unique elements of this one, and those that follow from them; all other
+    /// elements are dropped.
     ///
     /// # Errors
     /// The structure is of other tensors, or has too large numbers; the format can't hold the elements; memory is refused.

@@ -1,4 +1,4 @@
-//! Elements of any type as numbers, for comparison: what is equal, and what a coefficient makes of an element.
+//! Elements of any type as numbers: their comparison, and their products with coefficients.
 //!
 //! ```text
 //! 0 = -0, NaN = NaN       -1/2 * 3 = -1.5 of reals, -1 of integers, which are truncated as they are everywhere
@@ -14,7 +14,7 @@ use lacunar_sets::Coefficient;
 
 use super::dense::Places;
 
-/// How many values a thread makes at a time.
+/// The number of values that a thread makes at a time.
 const CHUNK: usize = 1 << 16;
 
 /// The values of a tensor, of any type.
@@ -121,7 +121,7 @@ fn times<T: Convert>(number: Number, by: Coefficient) -> Number {
     T::from_number(product).number()
 }
 
-/// True if two numbers of one type are equal: zeros of either sign are, and so is what is not a number.
+/// True if two numbers of one type are equal: zeros of either sign are, and so are NaN.
 #[inline]
 pub(super) fn same(a: Number, b: Number) -> bool {
     let real = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());

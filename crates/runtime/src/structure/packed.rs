@@ -6,9 +6,9 @@
 //!                          3 6 9
 //! ```
 //!
-//! A tensor gets into such a format by way of a comparison with the structure, unless somebody vouches for it, and a copy of what is unique.
-//! Out of it, what follows from other elements is put beside them, in storage that has a place for every element; a structure in which
-//! nothing does is stored as a whole already.
+//! A tensor gets into such a format by a comparison with the structure, unless somebody vouches for it, and a copy of the unique elements.
+//! Out of it, elements that follow from others are put beside these, in storage that has a place for every element; a structure without
+//! redundant elements is stored as a whole already.
 //!
 //! On entry: a tensor whose fill value is 0. On exit: the same elements.
 
@@ -84,7 +84,7 @@ pub(crate) fn keep(source: &Tensor, format: &Format, is_known: bool) -> Result<T
     if !is_known {
         check(source, structure, &params)?;
     }
-    // Values take the most memory: whether there is any is known first.
+    // Values take the most memory: their allocation is tried first.
     let counted = packing.count(source.dims()).map(|count| Buffer::zeroed(source.dtype(), count)).transpose()?;
     let Layout { format, levels, count } = Layout::of(packing, format, source.dims())?;
     let mut placed = match counted {
@@ -112,7 +112,7 @@ struct Layout {
     /// The format, with arrays as wide as needed.
     format: Format,
     levels: Vec<LevelStorage>,
-    /// How many values there are.
+    /// The number of values.
     count: u64,
 }
 
@@ -121,7 +121,7 @@ impl Layout {
     fn of(packing: Packing, format: &Format, dims: &[u64]) -> Result<Layout, StorageError> {
         let order = dims.len();
         if let Some(count) = packing.count(dims) {
-            // Where there is no memory for values, rows need not be gone through; a byte stands for each.
+            // If there is no memory for the values, rows need not be gone through; a byte stands for each.
             drop(Buffer::zeroed(DType::U8, count)?);
         }
         let (mut edges, mut firsts) = (vec![vec![0_u64]; order], vec![Vec::new(); order]);
@@ -187,7 +187,7 @@ pub(crate) fn position_of_unique(tensor: &Tensor, coordinate: impl Fn(usize) -> 
     position_of(tensor.levels(), tensor.format().mode_order(), coordinate)
 }
 
-/// Where the value of an element of a packed tensor is, and what it is multiplied by.
+/// The position of the value of an element of a packed tensor, and its coefficient.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
     /// It is 0, whatever is stored.
@@ -239,7 +239,7 @@ pub(crate) fn check_layout(tensor: &Tensor) -> Result<(), StorageError> {
 
 impl Tensor {
     /// Calls a function with each element of a packed tensor that its structure does not make 0, row by row: the position of its value, and
-    /// what it is if it is another multiple of that. Elements that follow from others are among them; no memory is taken.
+    /// the element if it is another multiple of that. Elements that follow from others are among them; no memory is taken.
     ///
     /// ```
     /// use lacunar_formats::Format;
@@ -301,7 +301,7 @@ impl Tensor {
         keep(self, format, true)
     }
 
-    /// What a packed tensor stores, as a tensor whose other elements are 0.
+    /// The stored elements of a packed tensor, as a tensor whose other elements are 0.
     ///
     /// # Errors
     /// Memory is refused.

@@ -40,7 +40,7 @@ impl Forms {
         Some(range)
     }
 
-    /// How many there are.
+    /// The number of forms.
     pub fn len(&self) -> usize {
         self.constants.len()
     }
@@ -109,7 +109,7 @@ impl Quotients {
         }
     }
 
-    /// How many there are.
+    /// The number of quotients.
     pub fn len(&self) -> usize {
         self.denominators.len()
     }
@@ -123,7 +123,7 @@ pub(super) struct Region {
     positive: Forms,
 }
 
-/// What a piece leaves of a box.
+/// The part of a box that lies in a piece.
 pub(super) enum Left {
     Nothing,
     Region(Region),
@@ -173,12 +173,12 @@ impl Region {
     }
 }
 
-/// Redundant elements, with what they follow from.
+/// Redundant elements, with the elements that they follow from.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     region: Region,
     target: Forms,
-    /// What the unique element is multiplied by.
+    /// The coefficient of the unique element.
     pub by: Coefficient,
     /// The same without parameters.
     pub piece: MapPiece,
@@ -194,7 +194,7 @@ impl Part {
     }
 }
 
-/// What an element is.
+/// The kind of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// It is 0.
@@ -215,9 +215,9 @@ pub(super) struct Points {
     pub parts: Vec<Part>,
     /// Unique elements that equal themselves times a coefficient.
     tied: Option<(Vec<Region>, Coefficient)>,
-    /// How many columns a point and quotients take.
+    /// The number of columns that a point and quotients take.
     pub columns: usize,
-    /// Parts are found by sorting coordinates.
+    /// True if parts are found by sorting coordinates.
     is_symmetric: bool,
 }
 
@@ -228,7 +228,7 @@ impl Points {
     /// It is of tensors of another order or of other sizes, parameters are missing, or numbers may not fit.
     pub fn new(structure: &Structure, params: &[i64], dims: &[u64]) -> Result<Points, StructureError> {
         fits(structure, params, dims)?;
-        // Of a dimension of size 0 there is no point to be tested.
+        // A dimension of size 0 has no point to be tested.
         let largest = |size: &u64| i64::try_from(size.saturating_sub(1)).map(|last| (0, last));
         let ranges =
             dims.iter().map(largest).collect::<Result<Vec<Range>, _>>().map_err(|_| StructureError::TooHard)?;
@@ -270,7 +270,7 @@ impl Points {
         Some(points)
     }
 
-    /// What the pieces of a set leave of the tensor.
+    /// The parts of a set's pieces that lie in the tensor.
     fn regions(&mut self, set: &Set, columns: &[Affine]) -> Option<Vec<Region>> {
         let onto = Piece::universe(0, self.ranges.len());
         let mut regions = Vec::new();
@@ -296,7 +296,7 @@ impl Points {
         regions.iter().any(|region| region.contains(columns)).then_some(*by)
     }
 
-    /// What the element is whose coordinates are the first columns. The others are set.
+    /// The kind of the element whose coordinates are the first columns. The others are set.
     #[inline]
     pub fn place(&self, columns: &mut [i64]) -> Place {
         if self.is_symmetric {
@@ -311,7 +311,7 @@ impl Points {
         }
     }
 
-    /// True if forms of coordinates alone tell what an element is, without rounded quotients.
+    /// True if forms of coordinates alone tell the kind of an element, without rounded quotients.
     pub fn is_affine(&self) -> bool {
         let mut regions = self.unique.iter().chain(self.parts.iter().map(|part| &part.region));
         regions.all(|region| region.quotients.len() == 0)

@@ -1,4 +1,4 @@
-//! How far the entries of a tensor reach, which tells the arguments of named structures.
+//! The reach of the entries of a tensor, which tells the arguments of named structures.
 //!
 //! ```text
 //! banded(below, above)     the largest i - j and j - i
@@ -17,17 +17,17 @@ use super::numbers::{elements, is_zero};
 /// A band of so few diagonals is told of small matrices, too.
 const NARROW: i64 = 3;
 
-/// After so many tests whether an interval is cut, sizes of blocks are given up.
+/// After so many tests of cut intervals, sizes of blocks are given up.
 const TRIES: usize = 1 << 20;
 
-/// What is known of the entries that are not 0.
+/// The counts and extents of the entries that are not 0.
 pub(super) struct Reach {
     dims: Vec<i64>,
-    /// How many there are.
+    /// The number of entries.
     entries: u64,
     /// By dimension, the least and the largest coordinate.
     ranges: Vec<(i64, i64)>,
-    /// Of a matrix the largest `i - j` and `j - i`.
+    /// The largest `i - j` and `j - i` of a matrix.
     below: i64,
     above: i64,
     /// The largest lesser coordinate off the diagonal; -1 without such entries.

@@ -1,6 +1,6 @@
 //! Elements by their coordinates, in a few steps each.
 //!
-//! Of a tensor that stores every element, the position is a sum. Formats whose levels are dense, or compressed with each coordinate once,
+//! In a tensor that stores every element, the position is a sum. Formats whose levels are dense, or compressed with each coordinate once,
 //! are searched as they are. The entries of others, of lists and slots among them, where a search may go through a row, are sorted into
 //! compressed levels first.
 

@@ -8,7 +8,7 @@
 //! set (2,1) 5    add (0,3) 1    remove (1,1)    add (2,1) 2      sorted and taken together:  add (0,3) 1   remove (1,1)   set (2,1) 7
 //! ```
 //!
-//! Formats that take no changes in place are made anew once, from a list of what is stored and the changes merged into it; so are
+//! Formats that take no changes in place are made anew once, from a list of the entries with the changes merged into it; so are
 //! others if there are about as many changes as entries.
 
 use lacunar_formats::Format;
@@ -85,7 +85,7 @@ impl<T: Element> Batch<T> {
         self.push(coordinates, Change::Add(value))
     }
 
-    /// Removes what is stored at coordinates, if it is.
+    /// Removes the entry at coordinates, if there is one.
     pub fn remove(&mut self, coordinates: &[u64]) -> &mut Batch<T> {
         self.push(coordinates, Change::Remove)
     }
@@ -292,8 +292,8 @@ impl Tensor {
         Ok(Some(before.filter(|_| !is_new)))
     }
 
-    /// Takes changes back: entries that were removed, then changes from the last on. Where nodes cannot hold what is between, all
-    /// at once.
+    /// Takes changes back: entries that were removed, then changes from the last on. If nodes cannot hold the states in between,
+    /// it takes all back at once.
     pub(super) fn undo<T: Element>(
         &mut self,
         batch: &Batch<T>,
@@ -321,7 +321,7 @@ impl Tensor {
         self.update_anew(&back, &changes).map(drop)
     }
 
-    /// Makes the tensor anew from what is stored and changes in natural order.
+    /// Makes the tensor anew from its entries and changes in natural order.
     fn update_anew<T: Element>(&mut self, batch: &Batch<T>, changes: &Sorted<T>) -> Result<Updated, StorageError> {
         let stored = self.convert(&Format::csf(self.order()))?.to_coo()?;
         let fill = element_of::<T>(self.fill());
@@ -425,7 +425,7 @@ mod tests {
                     _ => batch.set(&at, 1.0),
                 };
             }
-            // Every limit from what is there on, until one is enough.
+            // Every limit from about the present size on, until one is enough.
             let mut refused = 0;
             for elements in (tensor.levels()[1].numbers(1).len() as u64 / 2..).step_by(40) {
                 limit::ELEMENTS.set(elements);

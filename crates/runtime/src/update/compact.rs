@@ -5,8 +5,8 @@
 //! back.
 //!
 //! A tensor that grows is compacted on the way, each time that three quarters as many entries have been put in as there were before, if
-//! some nodes lie far from their rows by then. Room is left between rows (`nodes/gaps.rs`), in which the nodes that come next lie near them. So
-//! an entry costs about as much as the conversion of two or three besides, however many there are.
+//! some nodes lie far from their rows by then. Room is left between rows (`nodes/gaps.rs`), in which the nodes that come next lie near
+//! them. So an entry costs about as much as the conversion of two or three besides, however many there are.
 //!
 //! ```text
 //! entries       16384       28672       50176       87808   ..

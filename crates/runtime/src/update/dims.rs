@@ -10,7 +10,7 @@ use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
 impl Tensor {
-    /// Lets dimensions have larger sizes. What is stored stays at its coordinates. Levels of nodes below one dense level take new rows
+    /// Lets dimensions have larger sizes. Stored entries keep their coordinates. Levels of nodes below one dense level take new rows
     /// in place; other formats are stored anew.
     ///
     /// # Errors

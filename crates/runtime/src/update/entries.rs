@@ -10,8 +10,8 @@ use crate::error::StorageError;
 use crate::tensor::Tensor;
 
 impl Tensor {
-    /// Stores entries of a list, or removes what is stored at their coordinates: those with numbers of a range, all of them or none. Of
-    /// several with the same coordinates, the last counts.
+    /// Stores entries of a list, or removes the entries at their coordinates: those with numbers of a range, all of them or none. If
+    /// several have the same coordinates, the last counts.
     ///
     /// # Errors
     /// As [`Tensor::update`]; values are of another type than the tensor's.

@@ -77,7 +77,7 @@ impl Tensor {
         let mut at = 0;
         for level in 0..self.levels().len() {
             let own = coordinates[self.format().mode_order()[level]];
-            // Levels of nodes find what is there when they are put into.
+            // Levels of nodes find an existing element when they are put into.
             let moves = self.moves(level);
             let storage = &self.levels()[level];
             if storage.kind().schema().is_none() || !moves {

@@ -64,7 +64,7 @@ impl Tensor {
         below.is_empty() || has_nodes(own) && below.iter().all(|level| is_dense(&level) || has_nodes(level))
     }
 
-    /// Copies what is borrowed of a level, and of what lies at its positions, for so many changes.
+    /// Copies the borrowed arrays of a level, and of the data at its positions, for so many changes.
     fn own(&mut self, level: usize, changes: usize) -> Result<(), AllocError> {
         let (_, _, levels, values) = self.parts_mut();
         let below = &mut levels[level..];

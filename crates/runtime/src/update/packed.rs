@@ -1,4 +1,4 @@
-//! Changes of packed tensors: what is stored is the unique element that another one follows from.
+//! Changes of packed tensors: a change of an element stores the unique one that it follows from.
 //!
 //! ```text
 //! packed(skew):   insert (2, 0) 5      stores -5 at (0, 2);   insert (1, 1) 5      an error: the structure says that it is 0

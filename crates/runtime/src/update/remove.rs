@@ -85,7 +85,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// The parent position at each level of what is stored at coordinates, and behind these the position of its value.
+    /// The parent position at each level of the entry at coordinates, and behind these the position of its value.
     fn find_all(&self, coordinates: &[u64]) -> Option<Vec<u64>> {
         Some(self.find_some(coordinates)).filter(|at| at.len() > self.levels().len())
     }

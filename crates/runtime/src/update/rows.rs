@@ -1,14 +1,14 @@
 //! A batch of changes of a tensor whose levels are dense or of nodes: level by level, and in each row after row.
 //!
-//! Changes come in the order of the levels. So those with the same coordinates in the outer levels are neighbors, and each level is
-//! entered with the parent positions of all changes: an outer level stores the coordinates that are new and gives positions, the
+//! Changes come in the order of the levels. So changes with the same coordinates in the outer levels are neighbors, and each level
+//! is entered with the parent positions of all changes. An outer level stores the coordinates that are new and gives positions; the
 //! innermost one takes the changes of each of its rows together ([`change_runs`]).
 //!
 //! ```text
 //! {bst}{ctree}     set (2,1) (2,4) (7,0)     bst: 2 is there, 7 is new      parents 5 5 8      ctree: 1 4 into row 5, 0 into row 8
 //! ```
 //!
-//! What is removed leaves rows that are empty: when all are removed, their coordinates go from the outer levels as well.
+//! Removals leave rows that are empty: when all are done, the coordinates of these rows go from the outer levels as well.
 
 use lacunar_formats::LevelKind;
 

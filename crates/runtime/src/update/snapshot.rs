@@ -1,9 +1,9 @@
 //! A tensor as it is now, whatever is changed later.
 //!
-//! A snapshot shares the arrays of the tensor. Neither is copied before one of the two is written to, and then only the arrays that are; if
-//! the other one is gone by then, nothing is. So readers on other threads keep a snapshot while a writer goes on, and memory
-//! goes back with the last of them. The copy is made into memory whose versions share pages (`pages/`): after the next
-//! snapshot, only the pages are copied that have been changed, and those that are written to.
+//! A snapshot shares the arrays of the tensor. Neither tensor is copied before one of the two is written to, and then only the arrays that
+//! are; if the other one is gone by then, nothing is. So readers on other threads keep a snapshot while a writer goes on, and memory goes
+//! back with the last of them. The copy is made into memory whose versions share pages (`pages/`): after the next snapshot, only the pages
+//! are copied that have been changed, and those that are written to.
 //!
 //! ```text
 //! graph     root node values  --snapshot-->  root node values     the same memory
@@ -17,7 +17,7 @@ use crate::error::StorageError;
 use crate::tensor::Tensor;
 
 impl Tensor {
-    /// A tensor of the same content, which no later change of this one touches. It takes no time that goes with what is stored; the first
+    /// A tensor of the same content, which no later change of this one touches. Its time does not grow with the stored entries; the first
     /// change after it copies the arrays that it writes to. Until then, [`ValuesMut::into_slice`](crate::tensor::ValuesMut::into_slice)
     /// gives nothing: [`ValuesMut::make_owned`](crate::tensor::ValuesMut::make_owned) is such a change.
     ///

@@ -33,7 +33,7 @@ impl<T: Element> Sorted<T> {
         Sorted { numbers: Vec::with_capacity(len), changes: Vec::with_capacity(len), columns }
     }
 
-    /// Those of which a condition holds, and the others.
+    /// The changes for which a condition holds, and the others.
     pub fn partition(self, is_first: impl Fn(&Change<T>) -> bool) -> (Sorted<T>, Sorted<T>) {
         let (levels, first) = (self.columns.len(), self.changes.iter().filter(|change| is_first(change)).count());
         if first == self.changes.len() {

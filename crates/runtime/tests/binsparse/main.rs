@@ -1,4 +1,4 @@
-//! Binsparse files: every format and type as others write them, what is written and read back, and files that lie.
+//! Binsparse files: every format and type as others write them, files that are written and read back, and files that lie.
 
 mod hostile;
 

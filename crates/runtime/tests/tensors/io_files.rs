@@ -188,7 +188,7 @@ fn what_contradicts_a_symmetry_is_refused() {
     for (kind, body, expected) in cases {
         assert_eq!(message("a.mtx", &format!("%%MatrixMarket matrix {kind}\n{body}")), expected);
     }
-    // Zeros on the diagonal say what is known, and values of arrays stand where they belong.
+    // Zeros on the diagonal are the known values, and values of arrays stand where they belong.
     for (kind, body) in [
         ("coordinate real skew-symmetric", "2 2 2\n1 1 0\n2 1 5\n"),
         ("array complex hermitian", "2 2\n1 0\n2 3\n4 0\n"),

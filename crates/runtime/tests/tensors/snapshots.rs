@@ -1,4 +1,4 @@
-//! Snapshots of tensors whose arrays are large, so that versions share pages: what is written to one is seen by no other.
+//! Snapshots of tensors whose arrays are large, so that versions share pages: no version sees writes to another.
 
 #![allow(clippy::unwrap_used)]
 

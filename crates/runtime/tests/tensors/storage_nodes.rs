@@ -1,4 +1,4 @@
-//! Levels of nodes: every schema holds what every other format does, trees are balanced and full, and wrong arrays are refused.
+//! Levels of nodes: every schema holds the same tensors as every other format, trees are balanced and full, and wrong arrays are refused.
 
 #![allow(clippy::unwrap_used)]
 
@@ -136,7 +136,7 @@ fn every_kind_of_nodes_is_converted_to_every_format_and_back() {
             let pairs = (0..tensors.len()).flat_map(|k| (0..tensors.len()).map(move |other| (k, other)));
             for (from, to) in pairs {
                 let (far, from, to) = (from.abs_diff(to), &tensors[from], &tensors[to]);
-                // Of nodes with other nodes, some: what one is turned into does not depend on what the other was.
+                // Only some pairs of two formats with nodes: the result of a conversion does not depend on the format of its source.
                 if !has_nodes(from) || has_nodes(to) && ![0, 1, 7, 19].contains(&far) {
                     continue;
                 }

@@ -1,5 +1,5 @@
-//! Packed tensors store unique elements alone, and are the whole ones: in conversions, in lists of entries, element by element. Those that lack the
-//! structure are refused, and so are arrays that are not the structure's.
+//! Packed tensors store unique elements alone, and are the whole ones: in conversions, in lists of entries, element by element. Tensors
+//! that lack the structure are refused, and so are arrays that are not the structure's.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use lacunar_formats::structure::Named;
 use lacunar_formats::{DType, Format, FormatSpec};
 use lacunar_runtime::{Buffer, StorageError, StructureError, Structured, Tensor};
 
-/// Structures of matrices that are packed, and how many elements of one of 6 x 6 they store.
+/// Structures of matrices that are packed, and the number of elements that one of 6 x 6 stores.
 const PACKED: [(&str, u64); 16] = [
     ("symmetric", 21),
     ("skew", 15),

@@ -1,5 +1,5 @@
-//! Levels that are made of plain ones (bitmaps, delta-coded, hashed, loose, runs and repeated values; slots and bands) are the same for any number of
-//! threads, whether they have many parents, few or one, and below levels whose positions are not those of the plain tensor.
+//! Levels that are made of plain ones (bitmaps, delta-coded, hashed, loose, runs and repeated values; slots and bands) are the same for
+//! any number of threads, whether they have many parents, few or one, and below levels whose positions are not those of the plain tensor.
 
 #![allow(clippy::unwrap_used)]
 

@@ -60,7 +60,7 @@ fn a_walk_finds_each_entry_once_and_a_search_finds_them_too() {
             tried += 1;
             let found = walked(&tensor);
             assert_eq!(found.len() as u64, tensor.count_entries(), "{text}");
-            // Of dense tensors, `entries` counts the elements that differ from the fill value.
+            // For dense tensors, `entries` counts the elements that differ from the fill value.
             assert!(format.is_dense() || tensor.entries() == tensor.count_entries(), "{text}: {}", tensor.entries());
             let as_map: Entries = found.iter().cloned().collect();
             assert_eq!(as_map.len(), found.len(), "{text}: an entry came twice");

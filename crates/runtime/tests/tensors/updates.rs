@@ -18,7 +18,7 @@ pub type Map = BTreeMap<Vec<u64>, f64>;
 enum Step {
     Insert(Vec<u64>, f64),
     Remove(Vec<u64>),
-    /// Of each change its coordinates, what kind it is, and a value.
+    /// Each change has its coordinates, its kind, and a value.
     Batch(Vec<(Vec<u64>, u64, f64)>),
     Compact,
     Grow(Vec<u64>),
@@ -343,7 +343,7 @@ fn nodes_between_the_rows_of_tensors_that_grow() {
             let mut tensor = Tensor::zeros(dims.to_vec(), &format(&text, 2), DType::F64).unwrap();
             let mut map = Map::new();
             let at = |rng: &mut SplitMix| vec![rng.below(dims[0]), rng.below(dims[1])];
-            // Compacted on the way, with room between rows, some of which is taken by what comes after that.
+            // It is compacted on the way, with room between rows, some of which the later changes take.
             for step in 0..24_000 {
                 let at = at(&mut rng);
                 tensor.insert(&at, f64::from(step)).unwrap();

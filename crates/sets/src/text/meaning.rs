@@ -266,7 +266,7 @@ impl FromStr for Map {
     }
 }
 
-/// What stands before a target: `-1 *`, `1/2 conj *`.
+/// The factor before a target: `-1 *`, `1/2 conj *`.
 fn coefficient(parser: &mut Parser) -> Result<Coefficient, TextError> {
     let start = parser.span();
     let negative = parser.takes("-");

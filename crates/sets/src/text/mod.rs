@@ -9,8 +9,8 @@
 //! coefficient := ["-"] [number ["/" number]] ["conj"]
 //! ```
 //!
-//! A number may stand before what it multiplies (`2 i`); `%` is `mod`, `==` is `=`. `exists` reaches as far as the formula behind it does;
-//! `and` binds more closely than `or`. What is printed is read back as the same points.
+//! A number may stand before its other factor (`2 i`); `%` is `mod`, `==` is `=`. `exists` reaches as far as the formula behind it does;
+//! `and` binds more closely than `or`. Printed text is read back as the same points.
 //!
 //! `lexer.rs` makes tokens, `parser.rs` [`Formula`]s and [`Expression`]s of them, `meaning.rs` sets and maps of these, and `print.rs` text
 //! again.
@@ -34,7 +34,7 @@ pub struct TextError {
     pub span: Span,
     /// The mistake: lower case, without a full stop.
     pub message: String,
-    /// What can be done about it.
+    /// The advice.
     pub hint: String,
 }
 

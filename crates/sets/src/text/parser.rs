@@ -28,7 +28,7 @@ pub enum Expression {
     Remainder(Box<Expression>, i64, Span),
 }
 
-/// How two expressions are compared.
+/// The comparison of two expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// `<=`
@@ -56,13 +56,13 @@ pub enum Formula {
     All(Vec<Formula>),
     /// Some of these.
     Any(Vec<Formula>),
-    /// Not this.
+    /// The negation of this.
     Not(Box<Formula>),
     /// For some values of these names.
     Exists(Vec<(String, Span)>, Box<Formula>),
 }
 
-/// What stands in parentheses.
+/// The content of parentheses.
 enum Either {
     Formula(Formula, Span),
     Expression(Expression),
@@ -177,7 +177,7 @@ impl Parser {
         if *self.token() == Token::End { Ok(()) } else { Err(self.unexpected("the end")) }
     }
 
-    /// The next token is not what is expected.
+    /// The next token is not the expected one.
     fn unexpected(&self, expected: &str) -> TextError {
         let found = match self.token() {
             Token::Name(name) => format!("`{name}`"),
@@ -292,7 +292,7 @@ impl Parser {
         self.at.checked_sub(1).and_then(|at| self.tokens.get(at)).map_or(Span::NONE, |&(_, span)| span)
     }
 
-    /// A comparison, a constant, a negation, `exists`, or what has parentheses around it.
+    /// A comparison, a constant, a negation, `exists`, or a formula or expression in parentheses.
     fn part(&mut self) -> Result<Either, TextError> {
         let start = self.span();
         let formula = if self.takes_word("true") {
@@ -373,7 +373,7 @@ impl Parser {
         matches!(either, Either::Expression(Expression::Number(..)))
     }
 
-    /// True if what is next can stand behind a number that multiplies it.
+    /// True if the next token can stand behind a number that multiplies it.
     fn begins_factor(&self) -> bool {
         match self.token() {
             Token::Name(name) => !["and", "or", "mod"].contains(&name.as_str()),

@@ -1,7 +1,7 @@
 //! Sets and maps to text.
 //!
-//! A constraint has what is subtracted on one side and what is added on the other: `j - i - 1 >= 0` is `i < j`. Comparisons that go on from
-//! each other are one chain: `0 <= i <= j < n`.
+//! A constraint has its negative terms on one side and its positive terms on the other: `j - i - 1 >= 0` is `i < j`. Comparisons that go on
+//! from each other are one chain: `0 <= i <= j < n`.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ fn join(text: &mut String, negative: bool) {
     };
 }
 
-/// What is subtracted in a form, and what is added; the constant counts as the latter, but for a negative one.
+/// The part of a form that is subtracted, and the part that is added; the constant belongs to the latter, unless it is negative.
 fn sides(form: &Affine, names: &[String], less: bool) -> (String, String) {
     let part = |sign: i64| {
         let keep = |&factor: &i64| if factor.signum() == sign { factor.saturating_abs() } else { 0 };

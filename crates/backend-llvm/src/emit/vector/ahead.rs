@@ -1,8 +1,9 @@
-//! Fetches what the segments behind the one at hand will read, for loops that sum up what they gather.
+//! Fetches the data of the segments behind the one at hand, for loops that sum up gathered elements.
 //!
 //! Such a loop is over a segment, a row for example, and the next one begins where it ends: neighbors in memory, of which processors
 //! fetch some ahead by themselves. They do so by what was asked for, and at the end of a short row, which no processor foresees, the
-//! next rows are asked for late. So each segment asks once for what stands some segments ahead. With rows of 3 to 30 entries, SpMV takes
+//! next rows are asked for late. So each segment asks once for the data of one some segments ahead. With rows of 3 to 30 entries, SpMV
+//! takes
 //! 0.95 to 0.98 of the time on an Intel processor with AVX-512, where all distances from 128 to 1024 elements are alike; on Zen 5, 0.85 to
 //! 0.95 with 512 to 1024 elements, which is what memory delivers while one line is on its way, and more with fewer. With 70 entries it
 //! takes as long as before.
@@ -14,7 +15,7 @@
 //! for p in pos[i] .. pos[i+1] { t += vals[p] * x[crd[p]] }      prefetch &vals[pos[i] + 512], &crd[pos[i] + 512]
 //! ```
 //!
-//! An address behind the end of an array does no harm: what it asks for is not read.
+//! An address behind the end of an array does no harm: the fetched data are not read.
 #![allow(unsafe_code)]
 
 use inkwell::AddressSpace;
@@ -30,7 +31,7 @@ use crate::LlvmError;
 const AHEAD: i64 = 512;
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// Before a loop that runs one iteration at a time: the same, if it sums up what it gathers.
+    /// The same before a loop that runs one iteration at a time, if it sums up gathered elements.
     pub(in crate::emit) fn fetch_ahead_of_sums(
         &mut self,
         counter: VarId,

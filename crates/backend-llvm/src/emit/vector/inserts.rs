@@ -4,8 +4,8 @@
 //! Each lane computes its index as the serial loop would: a scalar load reads its coordinate. Lanes behind the end of the loop repeat
 //! the last iteration. Their elements are in bounds, and the mask leaves them out of the result.
 //!
-//! Where a branch leaves lanes out, there may be no lane whose element exists. Addresses are computed as vectors then, and the lanes that
-//! do not run get that of a zero. Behind a short segment's end, where none may be left, the same is done; unless the index is loaded as it
+//! If a branch leaves lanes out, there may be no lane whose element exists. Addresses are computed as vectors then, and the lanes that do
+//! not run get that of a zero. Behind a short segment's end, where none may be left, the same is done; unless the index is loaded as it
 //! is. Such a load gives 0 in the other lanes, and an array that any iteration reads has an element there.
 //!
 //! ```text
@@ -110,8 +110,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    /// An element of an array, or the zero that stands for one. Nothing is ever stored to that one, so that what is known of the array
-    /// holds for it.
+    /// An element of an array, or the zero that stands for one. Nothing is ever stored to that one, so that the facts about the array
+    /// hold for it.
     fn load_element(
         &self,
         array: ArrayId,

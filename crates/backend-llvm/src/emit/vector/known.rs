@@ -1,8 +1,8 @@
 //! The vector loops that are written out, and the facts about them that are collected beforehand.
 //!
 //! The body consists of definitions, assignments, loads, stores and branches, on reals, integers and `Bool`s, with the
-//! operations that vectors have, and of serial loops whose bounds are the same in all lanes: short ones of constant length are
-//! repeated, others run for all lanes together. It stores at indices that vary.
+//! operations that vectors have, and of serial loops whose bounds are the same in all lanes. Short loops of constant length
+//! are repeated, others run for all lanes together. It stores at indices that vary.
 
 use std::ops::Range;
 
@@ -35,13 +35,13 @@ pub(super) struct Known {
     values: Vec<Option<ExprId>>,
     /// By variable: true if it is an element of an input at one index, which all lanes load together.
     shared: Vec<bool>,
-    /// In how many branches the statement is that is looked at.
+    /// The number of branches around the statement that is looked at.
     depth: usize,
     /// The width of the vectors, if they begin at multiples of it.
     pub(super) aligned: Option<u32>,
     /// True in the version of the loop whose stores go past the caches.
     pub(super) streams: bool,
-    /// True if the loop says of how many iterations its vectors are to be: few are to be expected.
+    /// True if the loop names the number of iterations of its vectors: few are to be expected.
     pub(super) is_short: bool,
     /// True if rows of any lengths are stored, by vectors of half of a line.
     pub(super) in_halves: bool,

@@ -27,7 +27,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) -> Result<Lanes<'ctx>, LlvmError> {
         let data = &self.source.arrays[array];
         let stride = state.known.stride(self.source, index);
-        // Under a branch there may be no lane that runs, and no element. Of the lanes that are left, one runs in some vector.
+        // Under a branch there may be no lane that runs, and no element. One of the lanes that are left runs in some vector.
         if stride == Some(0) && (!state.branched || state.left) {
             let index = self.eval_int(index)?;
             return Ok(Lanes::Uniform(self.load(array, index, "uniform")?));

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Such stores are not in order with others (Intel, *Software Developer's Manual*, volume 1, section 10.4.6.2): whoever has
-//! streamed says so by a fence before it returns, so that those that wait for it see what it stored.
+//! streamed says so by a fence before it returns, so that those that wait for it see its stores.
 
 use inkwell::IntPredicate;
 use inkwell::values::{InstructionValue, IntValue};
@@ -103,7 +103,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             .map_err(|_| LlvmError::Malformed("an alignment is a power of two"))
     }
 
-    /// Before a function that has streamed returns: makes what it stored visible to others.
+    /// Makes the stores of a function that has streamed visible to others, before it returns.
     pub(in super::super) fn end_streams(&self) -> Result<(), LlvmError> {
         // Elsewhere all stores are as free, and whoever ends a thread's work orders them.
         if self.frame.streams && cfg!(target_arch = "x86_64") {

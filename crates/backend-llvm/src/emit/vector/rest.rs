@@ -1,9 +1,9 @@
-//! The iterations that the first part of a vector loop leaves, where the loop sums up what it gathers: its segments are often short, rows
+//! The iterations that the first part of a vector loop leaves, if the loop sums up gathered elements: its segments are often short, rows
 //! for example, and each loop that ends otherwise than the last time costs as much as some vectors.
 //!
 //! The second part is no loop then, but as many vectors as a turn of the first part has, each under its mask. If the loop says that
 //! iterations behind its end may load ([`Stmt::For`](lacunar_imp::Stmt::For)), the vectors are loaded whole, and lanes behind the end are
-//! left out of the sums alone. Neither loads nor indices wait for masks then, and processors without masks do the same. The first part
+//! left out of the sums alone. Then neither loads nor indices wait for masks, and processors without masks do the same. The first part
 //! leaves a turn to the second one even if it is a whole one, so that the second part runs for each segment, and only the number of whole
 //! turns before it is to be foreseen.
 //!
@@ -16,7 +16,7 @@
 //!
 //! Beside masked loads, that takes 0.5 to 0.9 of the time of a product with rows of 3 to 12 entries (Zen 5).
 //!
-//! On entry: the first part has run; on exit: nothing is left, or what [`Emitter::last_turn`] says.
+//! On entry: the first part has run; on exit: nothing is left, or the iterations that [`Emitter::last_turn`] returns.
 
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};
@@ -27,7 +27,7 @@ use super::known::Known;
 use super::{Running, Span};
 use crate::LlvmError;
 
-/// How a loop ends.
+/// The end of a loop.
 #[derive(Clone, Copy)]
 pub(super) enum Ending<'ctx> {
     /// With as many vectors as a turn has. So many iterations may load.
@@ -52,7 +52,7 @@ impl Ending<'_> {
 type Left<'ctx> = (IntValue<'ctx>, IntValue<'ctx>, IntValue<'ctx>);
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// How a loop ends.
+    /// The end of a loop.
     pub(super) fn ending(&self, known: &Known, span: Span<'ctx>, body: &Block) -> Ending<'ctx> {
         let is_plain = !known.reductions.is_empty() && !known.branches && !known.tests_words;
         let stores = || body.iter().any(|stmt| matches!(stmt, Stmt::Store { .. }));

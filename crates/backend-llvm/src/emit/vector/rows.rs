@@ -1,8 +1,8 @@
 //! Rows of any lengths, whose ends are read from memory, and which are only stored.
 //!
-//! They begin anywhere in a line, and are stored by vectors of half of a line, of which each second one crosses into the next line, where those of
-//! whole lines all would. What is left of such a row is stored by a vector that ends where the row does, some values a second time; where values
-//! are added, by ever shorter vectors, as a store under a mask costs more than two.
+//! They begin anywhere in a line, and are stored by vectors of half of a line, of which each second one crosses into the next line, where
+//! those of whole lines all would. The rest of such a row is stored by a vector that ends where the row does, some values a second time;
+//! where values are added, by ever shorter vectors, as a store under a mask costs more than two.
 //!
 //! ```text
 //! while counter + 8 <= end { two vectors of 4 }; if counter + 4 <= end { one };
@@ -103,7 +103,7 @@ fn is_cheap(function: &Function, value: ExprId) -> bool {
     }
 }
 
-/// True for a body whose stores do not depend on what is there: iterations can be carried out twice.
+/// True for a body whose stores do not depend on earlier values: iterations can be carried out twice.
 fn replaces(body: &Block) -> bool {
     let is_stored =
         |array: ArrayId| body.iter().any(|stmt| matches!(stmt, Stmt::Store { array: own, .. } if *own == array));

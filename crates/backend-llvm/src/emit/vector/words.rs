@@ -34,7 +34,7 @@ struct Counted {
     word: ExprId,
 }
 
-/// The word of which an expression is whether it has the counter's bit.
+/// The word whose bit for the counter an expression tests.
 pub(super) fn tested_word(function: &Function, known: &Known, expr: ExprId) -> Option<ExprId> {
     match function.exprs[expr] {
         Expr::Word(WordOp::Bit, word, place) => is_in_lanes(function, known, word, place).then_some(word),
@@ -70,7 +70,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let long = self.context.i64_type();
         let place = self.builder.build_and(state.counter, long.const_int(BITS - 1, false), "")?;
         let moved = self.builder.build_right_shift(word, place, false, "")?;
-        // Not by a conversion of the bits to lanes, on which LLVM 19 loops forever where two such masks are combined.
+        // This is not done by a conversion of the bits to lanes, on which LLVM 19 loops forever where two such masks are combined.
         let part = if state.width > 8 && state.width <= 32 { self.context.i32_type() } else { long };
         let moved = self.builder.build_int_truncate_or_bit_cast(moved, part, "")?;
         let moved = self.splat(moved.into(), state.width)?;

@@ -1,12 +1,12 @@
-//! The root nodes of parent positions that come next, which are asked for before they are read.
+//! Prefetches of the root nodes of parent positions that come next.
 //!
-//! First their first lines are asked for. Once these are there, a node tells where its values are, and how many elements it has: no more
-//! lines than those have are asked for then, as blocks with room for many are often almost empty. Lines behind the last element stand for its
-//! own, so that nothing branches.
+//! First their first lines are prefetched. Once these are there, a node tells the place of its values, and the number of its elements:
+//! only the lines of these are prefetched then, as blocks with room for many are often almost empty. Lines behind the last element stand
+//! for its own, so that nothing branches.
 //!
-//! Small nodes whose first child is visited before their elements have others of their row on both sides, as nodes lie in the order of
-//! elements where they were laid out: so the lines before and behind a root node, and before and behind its values, are asked for as well.
-//! (Rows of 5 and of 10 elements in search trees that lie anywhere take 0.3 and 0.6 of the time so, on Zen 5.)
+//! Small nodes whose first child is visited before their elements lie between others of their row, if they were laid out in the order of
+//! elements. So the lines before and behind a root node, and before and behind its values, are prefetched as well. (Rows of 5 and of 10
+//! elements in search trees that lie anywhere take 0.3 and 0.6 of the time so, on Zen 5.)
 //!
 //! ```text
 //! d{blist<64>}     root = root[p]     prefetch node[root .. root + 32]
@@ -28,7 +28,7 @@ const FIRST: u64 = 2;
 /// The items of an array without a bound for which lines are asked for: two vectors of 8.
 const USUAL: u32 = 16;
 
-/// The root node of a parent position, as far as it tells what is worth asking for.
+/// The data of a parent position's root node that tell which memory is worth asking for.
 #[derive(Clone, Copy)]
 struct Root {
     /// The handle without its tag, or 0.
@@ -37,7 +37,7 @@ struct Root {
     slot: ExprId,
     /// The number of words besides those of coordinates.
     others: ExprId,
-    /// How many elements its block has, if it has one of which it says that.
+    /// The number of elements of its block, if the node stores it.
     count: Option<ExprId>,
 }
 
@@ -155,7 +155,8 @@ fn length_of_block(node: &Node) -> Option<u32> {
     Some(node.fields[size].offset)
 }
 
-/// Asks for the lines of some elements of an array, behind a first one, each of which has so many; for no element behind the last that is used.
+/// Asks for the lines of some elements of an array, behind a first one, each of which has so many; for no element behind the last that is
+/// used.
 fn prefetch_lines(
     b: &mut Builder,
     (array, first): (ArrayId, ExprId),

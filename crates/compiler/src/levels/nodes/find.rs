@@ -11,11 +11,11 @@
 //! ```
 //!
 //! An element tells on which side of it a coordinate is: nodes are *parted* if between two children that may both have it there is always
-//! an element. Those with one child only are gone through element by element if some may be unused. Of a schema with other
-//! nodes the elements are visited in order.
+//! an element. Nodes with a single child are searched element by element if some elements may be unused. In a schema with other nodes,
+//! the elements are visited in order.
 //!
-//! An iterator that begins at a coordinate goes the same way, and the nodes that it comes through wait as if it had visited what is
-//! before ([`Nodes::begin_at`]).
+//! An iterator that begins at a coordinate goes the same way, and the nodes that it comes through wait as if it had visited the
+//! elements before ([`Nodes::begin_at`]).
 
 use lacunar_formats::schema::{FieldKind, Step};
 use lacunar_imp::{Builder, CompareOp, ExprId, Stmt, VarId};
@@ -65,7 +65,7 @@ impl Goal<'_> {
     }
 }
 
-/// A child that has what is wanted, if an element behind it tells so.
+/// A child that has the wanted coordinate, if an element behind it tells so.
 #[derive(Clone, Copy)]
 struct Before {
     /// The place of the child in the visit.
@@ -232,7 +232,7 @@ impl Nodes {
         b.load_index("child", self.node, word)
     }
 
-    /// All elements are less: what is wanted is in the last child, or not here.
+    /// All elements are less: the wanted coordinate is in the last child, or not here.
     fn go_to(&self, b: &mut Builder, goal: Goal<'_>, base: ExprId, child: Option<Before>) {
         let Some(child) = child else {
             let zero = b.int(0);
@@ -247,7 +247,7 @@ impl Nodes {
         b.assign(goal.node(), handle);
     }
 
-    /// An element is the first that is wanted or more: what is wanted is in the child before, or at the element.
+    /// An element is the first that is not less than the wanted coordinate: that is in the child before, or at the element.
     fn reached(&self, b: &mut Builder, goal: Goal<'_>, base: ExprId, of: Reached, before: Option<Before>) {
         match (goal, before) {
             (Goal::Position(search), _) => {
@@ -260,7 +260,7 @@ impl Nodes {
                 let otherwise = b.block(|b| self.go_to(b, goal, base, before));
                 b.push(Stmt::If { cond: equal, then, otherwise });
             }
-            // As if the visit had come to the child: behind it, the element is next.
+            // The state is that of a visit that has come to the child: behind it, the element is next.
             (Goal::Begin(walk, _), Some(child)) => {
                 self.at_place(b, walk, child.place, child.item);
             }

@@ -103,7 +103,7 @@ impl Maker<'_> {
             }
         }
         let room = sizes.iter().copied().max().unwrap_or(0) + self.rng.u32(..2);
-        // The items in their order, and how many coordinates each has.
+        // The items in their order, each with its number of coordinates.
         let mut items: Vec<(usize, u32)> = Vec::new();
         for step in &node.seq {
             let fields: &[usize] = match step {

@@ -1,5 +1,5 @@
-//! The visit of a subtensor's nodes, as its schema orders it: which elements come one behind the other, where the visit goes into
-//! children, and where it goes on behind these.
+//! The visit of a subtensor's nodes in the order of its schema: the elements that come one behind the other, the places where the
+//! visit goes into children, and those where it goes on behind these.
 //!
 //! ```text
 //! seq = l, e, r          into l, which is not the last: go on before e;   a block: e, go on before r;   into r, the last: nothing is left
@@ -7,9 +7,9 @@
 //! seq = {e}, n           a block: e[0 .. B], go on before n;   into n
 //! ```
 //!
-//! A *block* is what the visit hands out: elements whose coordinates are neighbors in the node, and so are their positions. A *place* says
-//! where the visit of a node goes on. Places behind blocks are those that an iterator stands at, places behind children those of the
-//! nodes that wait on its stack.
+//! The visit hands out *blocks*: elements whose coordinates are neighbors in the node, and so are their positions. A *place* says where
+//! the visit of a node goes on. Places behind blocks are those that an iterator stands at, places behind children those of the nodes that
+//! wait on its stack.
 
 use lacunar_formats::schema::{Extent, Field, FieldKind, Schema, Step, Target};
 
@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// How one of several places is told from the others.
+/// The mark that tells one of several places from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Told {
     /// There is one at most.
@@ -62,17 +62,17 @@ pub(super) struct Visit {
     pub resumed: Vec<Place>,
     /// The types of children that are visited.
     pub targets: Vec<Target>,
-    /// Some place behind a child is inside of an array.
+    /// True if some place behind a child is inside of an array.
     pub has_items: bool,
-    /// Some block can have several elements.
+    /// True if some block can have several elements.
     pub has_arrays: bool,
-    /// Some elements of blocks may be unused.
+    /// True if some elements of blocks may be unused.
     pub has_unused: bool,
     /// The numbers of elements that blocks have room for, each once. An array without a bound gives none.
     pub bounds: Vec<Option<u32>>,
-    /// Some blocks have words for more elements than positions.
+    /// True if some blocks have words for more elements than positions.
     pub has_padding: bool,
-    /// Some elements of arrays are handed out one by one, with blocks between them.
+    /// True if some elements of arrays are handed out one by one, with blocks between them.
     pub alternates: bool,
 }
 
@@ -218,7 +218,7 @@ impl Visit {
         self.targets.iter().position(|own| *own == target).unwrap_or(0)
     }
 
-    /// How places are told from each other.
+    /// The mark that tells places from each other.
     pub fn told(&self, places: &[Place]) -> Told {
         let nodes: Vec<usize> = places.iter().map(|place| place.node).collect();
         let supertype = |node: &usize| self.schema.nodes()[*node].supertype;

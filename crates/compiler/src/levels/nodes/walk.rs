@@ -1,4 +1,4 @@
-//! The code of an iterator that goes from node to node: what it keeps, and the steps of a [`Visit`] as statements.
+//! The code of an iterator that goes from node to node: its variables, and the steps of a [`Visit`] as statements.
 //!
 //! ```text
 //! bst                                          btree
@@ -34,7 +34,7 @@ use super::visit::{Place, Told, fields};
 /// The frames of a stack.
 const FRAMES: i64 = Schema::DEPTH as i64 + 2;
 
-/// The stack of an iterator: the nodes that wait, and where their visits go on.
+/// The stack of an iterator: the nodes that wait, and the places where their visits go on.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack {
     nodes: ArrayId,
@@ -63,7 +63,7 @@ pub struct Walk {
     word: VarId,
     /// The position of the element.
     pub(in crate::levels) position: VarId,
-    /// What is behind the block, of schemas with blocks of several elements: the position, or the word of iterators over blocks.
+    /// The end of the block, of schemas with blocks of several elements: a position, or the word of iterators over blocks.
     end: Option<VarId>,
     /// The word behind those that the block has for coordinates, if their number is not the same for all blocks.
     room_end: Option<VarId>,
@@ -93,12 +93,12 @@ pub struct Elements {
     pub shift: ExprId,
 }
 
-/// How statements end.
+/// The ways in which statements end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flow {
-    /// Some at a block or at the end of the visit, by a `break`.
+    /// True if some end at a block or at the end of the visit, by a `break`.
     stops: bool,
-    /// Some before a node that is to be visited, or that waits.
+    /// True if some end before a node that is to be visited, or that waits.
     goes_on: bool,
 }
 
@@ -126,7 +126,7 @@ impl Nodes {
         })
     }
 
-    /// Declares what an iterator keeps, before it stands anywhere.
+    /// Declares the variables of an iterator, before it stands anywhere.
     fn declare(&self, b: &mut Builder, name: &str, root: ExprId, stack: Option<Stack>, by_elements: bool) -> Walk {
         let zero = b.int(0);
         let has_numbers = self.visit.told(&self.visit.blocks) == Told::ByNumber;
@@ -264,13 +264,13 @@ impl Nodes {
         Elements { begin, end: b.define("end", end), room_end, is_padded: self.visit.has_padding, shift }
     }
 
-    /// True if blocks tell how many elements they have words for. Where single elements come between blocks (inner nodes of B-trees), that
-    /// vectors of some are loaded whole and of others not costs more than it spares: no processor foresees which come next.
+    /// True if blocks tell how many elements they have words for. If single elements come between blocks (inner nodes of B-trees), loading
+    /// only some vectors whole costs more than it saves: no processor predicts which ones.
     fn tells_room(&self) -> bool {
         self.visit.has_arrays && !self.visit.alternates
     }
 
-    /// How many elements all blocks have room for, if that is the same number.
+    /// The number of elements that a block has room for, if it is the same for all blocks.
     fn bound(&self) -> Option<u32> {
         match self.visit.bounds.as_slice() {
             [bound] => *bound,

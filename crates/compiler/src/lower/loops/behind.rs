@@ -1,9 +1,9 @@
-//! Loads behind the end of a segment. Of a vector loop over the positions of a compressed level, a back end may load more than the
-//! segment has: behind it lie those of other parents, up to the number of positions that the level has in all. So it may of a block of
-//! a node, up to the elements that it has room for.
+//! Loads behind the end of a segment. A back end may load more in a vector loop over the positions of a compressed level than the
+//! segment has: behind it lie those of other parents, up to the number of positions that the level has in all. The same holds for a
+//! block of a node, up to the elements that it has room for.
 //!
-//! A coordinate of another segment is one of the same dimension, and so is what a block has behind its elements, or it is 0. So what is
-//! loaded there is in bounds if the operands are dense arrays of that dimension, and if nothing else depends on the position.
+//! A coordinate of another segment is one of the same dimension, and so is a word behind the elements of a block, or it is 0. So the
+//! loads there are in bounds if the operands are dense arrays of that dimension, and if nothing else depends on the position.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      A: csr      for p in A2_pos[i] .. A2_pos[i+1] vector loads A2_pos[i_size] { .. A_vals[p] * x_vals[A2_crd[p]] }
@@ -35,7 +35,7 @@ pub(super) fn loads(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Option<Expr
     Some(stored)
 }
 
-/// True if operands have what is loaded at any position of iterator `k` whose coordinate is one of the dimension.
+/// True if operands have the loaded elements at any position of iterator `k` whose coordinate is one of the dimension.
 pub(super) fn are_in_bounds(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> bool {
     let iterator = &l.lattice.iterators[k];
     let tensor = &cx.kernel.tensors[iterator.access.tensor];

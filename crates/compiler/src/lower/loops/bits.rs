@@ -64,7 +64,7 @@ pub(super) struct OperandWord {
     pub rest: Option<Cursor>,
 }
 
-/// How the words of operands are combined.
+/// The combination of the words of operands.
 pub(super) struct Combined {
     /// The smallest sets of operands at which there is something to do; none where there is at every coordinate.
     pub points: Vec<Point>,

@@ -1,4 +1,4 @@
-//! Loops over coordinates with borders: what lies beyond a border is done apart, so that the rest is a loop like any other.
+//! Loops over coordinates with borders: the coordinates beyond a border get a loop of their own, so that the rest is a loop like any other.
 //!
 //! ```text
 //! y(i) = x(wrap(i - 1)) + x(clamp(i + 1))
@@ -172,7 +172,8 @@ fn rest(cx: &mut Lowerer<'_>, l: &Loop<'_>, met: &Met<'_>) -> ExprId {
     sum
 }
 
-/// How far the coordinate of a ring is from the sum, from a value of the loop's variable on, and for how many values.
+/// The distance from the sum to the coordinate of a ring, from a value of the loop's variable on, and the number of values that it holds
+/// for.
 fn lap(cx: &mut Lowerer<'_>, l: &Loop<'_>, met: &Met<'_>, from: ExprId) -> (ExprId, ExprId) {
     let size = size(cx, met);
     let factor = met.factor(l.var);

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! On entry: the coordinate has a value, and the iterators that the loop advances stand somewhere. In each case the others count as
-//! absent, and the statement is what is left of it then ([`Lattice::residual`](crate::iterate::lattice::Lattice::residual)).
+//! absent, and the statement is its residual ([`Lattice::residual`](crate::iterate::lattice::Lattice::residual)).
 
 use lacunar_base::Diagnostic;
 use lacunar_imp::{Block, CompareOp, ExprId};

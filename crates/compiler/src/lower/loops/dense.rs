@@ -6,7 +6,7 @@
 //! C(i,j) = A(i,j), both packed    for p in C2_pos[i] .. C2_pos[i + 1] { C_vals[p] = A_vals[p] }
 //! ```
 //!
-//! Where an equation leaves one coordinate at most, there is no loop. A loop over all coordinates of a run of a packed result
+//! If an equation leaves one coordinate at most, there is no loop. A loop over all coordinates of a run of a packed result
 //! goes over its positions, which other tensors that are packed alike have, too.
 
 use lacunar_base::Diagnostic;

@@ -9,8 +9,8 @@
 //!
 //! The border is looked for from the end at which the condition is false, step by step, so that finding it takes no longer than the loop over
 //! that part. A condition that ends to hold divides a loop from behind, and the part in which it is false is gone through in order
-//! afterwards. Of a tensor whose unique elements alone are stored, these may tell that the part has one element at most: then the loop over it
-//! is a branch.
+//! afterwards. If a tensor stores its unique elements alone, these may tell that the part has one element at most: then the loop over it is
+//! a branch.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      A: csr, symmetric, i <= j stored      if border < A2_pos[i+1] { if A2_crd[border] <= i { ..  border += 1 } }
@@ -39,7 +39,7 @@ pub(super) struct Division {
     condition: Expr,
     /// The sum that it says to be at least 0.
     sum: Sum,
-    /// It holds from some coordinate on; otherwise up to one.
+    /// True if it holds from some coordinate on, false if up to one.
     rises: bool,
 }
 

@@ -28,7 +28,7 @@ impl Loop<'_> {
         Loop { scope, ..*self }
     }
 
-    /// How the loop is run, one iteration for each coordinate. Lanes would write one word of bits together.
+    /// The kind of the loop, with one iteration for each coordinate. Lanes would write one word of bits together.
     pub fn kind(&self, cx: &Lowerer<'_>) -> LoopKind {
         let kind = cx.loop_kind(self.var, self.scope);
         let Some(appended) = self.scope.appended() else { return kind };

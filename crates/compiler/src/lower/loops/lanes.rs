@@ -1,5 +1,5 @@
-//! Vector lanes over levels that are tested: whether an operand has the coordinate of a lane is a bit, and its position a
-//! number of bits, so that a lane needs no branch.
+//! Vector lanes over levels that are tested: a bit tells if an operand has the coordinate of a lane, and a count of bits
+//! gives its position, so that a lane needs no branch.
 //!
 //! If no result is appended to, lanes run over all coordinates (of sums over a single operand that stores fewer than half of them,
 //! over a list of those: `listed.rs`):

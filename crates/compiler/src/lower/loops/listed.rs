@@ -1,5 +1,5 @@
-//! Lists of stored coordinates: where fewer than half of the places of a level that is tested are stored, lanes run over those,
-//! and not over all places with most lanes idle. How many are stored is known when the loop is reached.
+//! Lists of stored coordinates: if fewer than half of the places of a level that is tested are stored, lanes run over those,
+//! and not over all places with most lanes idle. The number of stored coordinates is known when the loop is reached.
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)            A: dense, bitmap
@@ -40,7 +40,7 @@ const PLACES: i64 = (WORDS + 1) * Word::BITS;
 /// costs more to make lists in between.
 const PART: i64 = 2;
 const PART_OF_MANY: i64 = 4;
-/// How many values come from memory.
+/// From this many values on, they come from memory.
 const MANY: i64 = 4 << 20;
 
 /// A loop in lanes over all coordinates, of which a single operand says where something is done.

@@ -17,8 +17,9 @@
 //! | `words` | stored words of 64 coordinates |
 //! | `bits` | words that are made of iterators |
 //!
-//! Four more are parts of them: `here` describes a loop and its circumstances, `together` opens iterators that are advanced
-//! together, `divided` takes conditions out of loops over positions, and `lanes` also appends to a result what loops over stored words visit.
+//! Four more are parts of them: `here` describes a loop and its circumstances, `together` opens iterators that are advanced together,
+//! `divided` takes conditions out of loops over positions, and `lanes` also appends to a result the coordinates that loops over stored
+//! words visit.
 //!
 //! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual
 //! statement, with the coordinate and the positions of the point's iterators known.

@@ -81,8 +81,8 @@ fn shared_run(
     cx.each(kind, cx.var_name(l.var), (from, to), |cx, coordinate| at_entry(cx, l, k, (position, coordinate)))
 }
 
-/// True if the body adds something to one place, or combines it so that repetitions do not count, and only `access` makes that depend on the variable, so that it is the same over a
-/// run; and sums may be formed in any way.
+/// True if the body adds something to one place, or combines it so that repetitions do not count, and only `access` makes that depend on
+/// the variable, so that it is the same over a run; and sums may be formed in any way.
 fn is_same_throughout(cx: &Lowerer<'_>, var: VarId, body: &Stmt, access: &AccessKey) -> bool {
     let Stmt::Assign(Assign { lhs, op: AssignOp::Reduce(monoid), rhs }) = body else { return false };
     if !monoid.is_idempotent(rhs.dtype) && *monoid != Monoid::SUM {

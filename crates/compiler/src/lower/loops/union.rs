@@ -2,8 +2,9 @@
 //!
 //! There are three situations. The first two are merges at the innermost level that have a value at every coordinate they meet. A merge of
 //! two operands has a branch for each combination, and each branch advances the cursors of its own operands. A step then waits for the step
-//! before only where the processor mispredicts the branch. (Without branches it waits for a position, for the coordinate there, and for their comparison. On Zen 5, sums of rows
-//! of 5 to 14 entries take 2.4 to 3.0 nanoseconds a coordinate so; by branches 1.1 where patterns alternate, and 2.9 where they are random.)
+//! before only where the processor mispredicts the branch. (Without branches it waits for a position, for the coordinate there, and for
+//! their comparison. On Zen 5, sums of rows of 5 to 14 entries take 2.4 to 3.0 nanoseconds a coordinate so; by branches 1.1 where
+//! patterns alternate, and 2.9 where they are random.)
 //!
 //! A merge of three operands or more has too many combinations. It reads each operand where its cursor stands, and drops the value unless
 //! the cursor has the coordinate:
@@ -12,8 +13,8 @@
 //! a(i) = b(i) + c(i) + d(i)      while .. { i = min(ib, ic, id); a = (ib == i ? b : 0) + (ic == i ? c : 0) + (id == i ? d : 0) }
 //! ```
 //!
-//! And a union of many operands would have a loop for each of their exponentially many combinations; instead there is one loop as long as
-//! any has coordinates left, whose body knows each operand to be present under a condition.
+//! A union of many operands would also have a loop for each of their exponentially many combinations; instead there is one loop as long
+//! as any has coordinates left, whose body knows each operand to be present under a condition.
 //!
 //! ```text
 //! a(i) = b(i) + c(i) + d(i) + e(i)
@@ -42,7 +43,7 @@ const NONE: i64 = i64::MAX;
 /// Moves cursors on behind a coordinate: those of a point, which are known to have it, or those that have it.
 pub(super) type MoveOn<'a> = &'a dyn Fn(&mut Lowerer<'_>, Option<Point>) -> Result<(), Diagnostic>;
 
-/// The body of a plain union of two operands and the steps behind it: where both have the coordinate, the first, or the second.
+/// The body of a plain union of two operands and the steps behind it, for coordinates of both, of the first, and of the second.
 pub(super) fn one_or_both(
     cx: &mut Lowerer<'_>,
     l: &Loop<'_>,

@@ -6,8 +6,8 @@
 //! the same, i in strips of 8                 j0 in 8 i0 / 32 .. ceil(n / 32)
 //! ```
 //!
-//! The variable of a condition that is bound last is confined by it. Strips stay whole: the elements that they have too many are right. Where a
-//! packed result has no place for these, the conditions that no loop has made sure of are asked before a value is stored ([`guard`]).
+//! The variable of a condition that is bound last is confined by it. Strips stay whole: the elements that they have too many are right. If
+//! a packed result has no place for these, the conditions that no loop has made sure of are tested before a value is stored ([`guard`]).
 //!
 //! On entry: a kernel with [followers](lacunar_notation::follow). On exit: loops come to every element that is to be computed.
 
@@ -78,13 +78,13 @@ impl Restriction for Computed {
         dim.is_some_and(|dim| followers.computed.iter().any(|condition| condition.factors[dim] != 0))
     }
 
-    /// A packed result has no places for what is left out.
+    /// A packed result has no places for the elements that are left out.
     fn leaves_places_out(&self, kernel: &Kernel, var: VarId) -> bool {
         !kernel.followers.as_ref().is_some_and(|followers| followers.is_packed) && self.leaves_out(kernel, var)
     }
 }
 
-/// True if what a loop merges can be confined: searches take coordinates in order.
+/// True if the iterators that a loop merges can be confined: searches take coordinates in order.
 fn is_in_order(kernel: &Kernel, lattice: &Lattice) -> bool {
     let in_order = |it: &Iterator| {
         let tensor = &kernel.tensors[it.access.tensor];
@@ -93,7 +93,7 @@ fn is_in_order(kernel: &Kernel, lattice: &Lattice) -> bool {
     lattice.iterators.iter().filter(|it| it.mode == Mode::Coiterate).all(in_order)
 }
 
-/// True if an equation leaves one value of a variable at most; the answer is whether an interval has one for certain.
+/// Some if an equation leaves one value of a variable at most; the answer is true if an interval has one for certain.
 pub(in crate::lower) fn single(var: VarId, interval: Interval, scope: &Scope) -> Option<bool> {
     scope.facts().find_map(|fact| match fact {
         Fact::Single { var: own, there } if *own == var => Some(*there == Some(interval)),
@@ -178,8 +178,8 @@ pub(in crate::lower) fn strips(
     Ok((cx.b.define("first_strip", low), cx.b.define("end_strip", high)))
 }
 
-/// The values of a variable, within others, of elements that are to be computed, and the numbers of the conditions that hold there then; `None`
-/// if nothing confines them here.
+/// The values of a variable, within others, of elements that are to be computed, and the numbers of the conditions that hold there then;
+/// `None` if nothing confines them here.
 fn interval(
     cx: &mut Lowerer<'_>,
     var: VarId,
@@ -224,7 +224,7 @@ fn is_solvable(number: usize, scope: &Scope) -> bool {
     scope.facts().any(tells)
 }
 
-/// The values of a variable, within others, for which equations leave values of variables that are bound later, and what is known of these
+/// The values of a variable, within others, for which equations leave values of variables that are bound later, and the facts about these
 /// equations then; `None` if there are none.
 ///
 /// ```text
@@ -240,7 +240,8 @@ fn ahead(
     let (followers, result) = kernel.followers.as_ref().zip(result_of(kernel))?;
     let own = result.vars.iter().position(|other| *other == var)?;
     let sizes: Vec<ExprId> = result.vars.iter().map(|var| cx.size(*var)).collect();
-    // Dimensions whose coordinates follow, each with what is added to that of the variable, and the equation that tells it.
+    // Dimensions whose coordinates follow, each with the number that is added to the coordinate of the variable, and the equation that
+    // tells it.
     let (mut apart, mut used) = (vec![(own, 0_i64, None)], Vec::new());
     let mut next = 0;
     while let Some(&(from, by, told)) = apart.get(next) {
@@ -279,8 +280,8 @@ fn ahead(
     (!used.is_empty()).then_some(((low, high), used))
 }
 
-/// The values of a variable, within others, that conditions leave where other variables are known to be in a strip alone: those of all values in
-/// the strip together. `None` if there is no such condition.
+/// The values of a variable, within others, that conditions leave where other variables are known to be in a strip alone: those of all
+/// values in the strip together. `None` if there is no such condition.
 fn loosely(cx: &mut Lowerer<'_>, var: VarId, within: Interval, scope: &Scope) -> Result<Option<Interval>, Diagnostic> {
     let (kernel, bound) = (cx.kernel, scope.bound());
     let Some((followers, result)) = kernel.followers.as_ref().zip(result_of(kernel)) else { return Ok(None) };
@@ -367,7 +368,7 @@ pub(in crate::lower) fn narrowed(
 struct Beside {
     dim: usize,
     by: i64,
-    /// The two dimensions have the same size.
+    /// True if the two dimensions have the same size.
     is_as_large: bool,
 }
 

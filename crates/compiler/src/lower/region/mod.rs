@@ -44,7 +44,7 @@ pub(super) trait Restriction: Sync {
     /// True if loops over a variable leave out coordinates of its dimension, so that they do not cover it.
     fn leaves_out(&self, kernel: &Kernel, var: VarId) -> bool;
 
-    /// True if some of what they leave out has a place in the result.
+    /// True if some of the coordinates that they leave out have a place in the result.
     fn leaves_places_out(&self, kernel: &Kernel, var: VarId) -> bool {
         self.leaves_out(kernel, var)
     }

@@ -4,8 +4,8 @@
 //! B(i,j) = 2 * A(i,j)     A, B: dense, btree     for p in begin .. end { B_vals[p] = 2 * A_vals[p] }     block by block
 //! ```
 //!
-//! On entry: every loop over a variable of the result goes through the levels of the input ([`crate::plan`]). Positions at which the input has no
-//! element are not written: whoever calls the kernel gives memory that holds something.
+//! On entry: every loop over a variable of the result goes through the levels of the input ([`crate::plan`]). Positions at which the
+//! input has no element are not written: whoever calls the kernel gives memory that holds something.
 
 use std::rc::Rc;
 

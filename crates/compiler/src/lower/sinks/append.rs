@@ -132,7 +132,7 @@ impl Append {
         }
     }
 
-    /// How many values lie under a position of a group.
+    /// The number of values under a position of a group.
     pub fn block(&self, cx: &mut Lowerer<'_>, group: Group, scope: &Scope) -> ExprId {
         extent(cx, &self.access, group.tail + 1, self.access.vars.len(), scope)
     }
@@ -180,8 +180,8 @@ impl Append {
             && !is_certain(cx, &original_loops(cx.kernel, body), tensor, true, scope)
     }
 
-    /// Makes the block of values under the position that is appended next ready; a variable that says whether it was given
-    /// anything, if it may not be.
+    /// Makes the block of values under the position that is appended next ready; returns a variable that is true if it was
+    /// given anything, if it may not be.
     fn begin_block(&self, cx: &mut Lowerer<'_>, group: Group, body: &Stmt, scope: &Scope) -> Option<MutableVar> {
         let (tensor, order) = (self.access.tensor, self.access.vars.len());
         let inner: Vec<VarId> =

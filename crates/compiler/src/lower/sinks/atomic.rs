@@ -1,4 +1,4 @@
-//! Additions that are indivisible: several chunks add to one place, and none loses what another adds.
+//! Indivisible additions: several chunks add to one place, and no addition is lost.
 //!
 //! ```text
 //! y(j) += A(i,j) * x(i), i shared, atomics        y_vals[j] += ..  atomically

@@ -7,11 +7,11 @@
 //! w_list[0 .. w_n]    the coordinates, once they were read off
 //! ```
 //!
-//! An addition stores marks and adds to the value without asking whether it is the first one: a branch on that is foreseen badly,
-//! and costs more than the stores. Only where the filling before added five times or more to each of its coordinates on average, it
-//! asks: then the answer is foreseen well, and there are fewer stores (A * A of `bcsstk33` takes 0.65 of the time, of `rgg_n_2_15`, with
-//! four, 1.4 times as long; Zen 3). What is done beside that depends on how many additions come at most and on where they can
-//! lie, which [`count`] finds out first if that is cheap:
+//! An addition stores marks and adds to the value without a test if it is the first one: such a branch is predicted badly, and costs
+//! more than the stores. It tests only if the filling before added five times or more to each of its coordinates on average: then the
+//! branch is predicted well, and there are fewer stores (A * A of `bcsstk33` takes 0.65 of the time, of `rgg_n_2_15`, with four, 1.4
+//! times as long; Zen 3). The rest depends on the number of additions at most and on where they can lie, which [`count`] finds out first
+//! if that is cheap:
 //!
 //! ```text
 //! few, or many fewer than groups     coordinates are put on the list, which is sorted                    listed
@@ -22,7 +22,7 @@
 //! A consumer that only looks coordinates up (a mask's) needs no order: the list is taken as it comes, to take marks back.
 //!
 //! A consumer that is one loop over the coordinates, and whose additions were counted, is emitted where marks are read off, once for each
-//! way ([`Walk`]): no list is made of them, and each value is the identity again as soon as it was read.
+//! way ([`Walk`]). Then no list is made of them, and each value is the identity again as soon as it was read.
 //!
 //! ```text
 //! C(i,j) = w(j)       scanned:  for each 64 marks, each that is set: { C gets w[j] at j; w[j] = 0 }
@@ -72,15 +72,15 @@ pub(in crate::lower) struct Bitmap {
     repeated: MutableVar,
     size: ExprId,
     filling: Filling,
-    /// Additions ask whether they are the first ones.
+    /// True if additions ask whether they are the first ones.
     is_tested: bool,
-    /// The consumer looks marks up, so that they stay until it ends.
+    /// True if the consumer looks marks up, so that they stay until it ends.
     is_searched: bool,
-    /// The consumer goes through the coordinates in order.
+    /// True if the consumer goes through the coordinates in order.
     is_ordered: bool,
 }
 
-/// How additions are noted: see the head of the file.
+/// The way to note additions: see the head of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filling {
     Listed,
@@ -190,7 +190,7 @@ pub(super) fn declare(cx: &mut Lowerer<'_>, tensor: TensorId, var: VarId) -> (Wo
     (Workspace::Bitmap(made), TensorCode { levels, values: Some(values) })
 }
 
-/// How a workspace was filled.
+/// The state of a workspace after its producer.
 pub(in crate::lower) enum Filled {
     /// It is no bitmap, and not filled.
     Not,
@@ -289,7 +289,7 @@ pub(in crate::lower) struct Walk {
 }
 
 impl Walk {
-    /// That of a workspace, if a loop takes its coordinates where a scope is.
+    /// The walk over a workspace, if a loop in this scope takes its coordinates as they are read off.
     pub fn of(tensor: TensorId, scope: &Scope) -> Option<Walk> {
         scope.facts().find_map(|fact| match fact {
             Fact::Walk(walk) if walk.tensor == tensor => Some(*walk),

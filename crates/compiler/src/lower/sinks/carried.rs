@@ -39,7 +39,7 @@ use crate::lower::storage::{ancestors, count_positions, descend, is_inside_dimen
 pub(in crate::lower) struct Room {
     /// The result.
     tensor: TensorId,
-    /// How many of its outer levels name the segment.
+    /// The number of the result's outer levels that name the segment.
     depth: usize,
     /// A block for each chunk.
     array: ArrayId,
@@ -64,8 +64,8 @@ struct Carried {
     chunk: ExprId,
 }
 
-/// How many outer levels of a dense result name the segments of positions that the loop over a variable cuts, if that
-/// is how its chunks meet.
+/// The number of outer levels of a dense result that name the segments of positions which the loop over a variable
+/// cuts, if its chunks meet in such segments.
 pub(in crate::lower) fn depth_of(cx: &Lowerer<'_>, var: VarId, body: &Stmt, tensor: TensorId) -> Option<usize> {
     let kernel = cx.kernel;
     let originals = kernel.provenance.originals(var);

@@ -9,8 +9,9 @@
 //! for pieces of 0 .. n parallel { for c, p { y_vals[p] += y_copies[n c + p] } }
 //! ```
 //!
-//! The first chunk adds to the tensor itself where that is an array ([`first_adds`]). Where unique elements tell that a chunk adds to none
-//! before its first row, as with the upper half of a symmetric matrix, its copy begins there: what is before is neither cleared nor combined.
+//! The first chunk adds to the tensor itself where that is an array ([`first_adds`]). If unique elements tell that a chunk adds to none
+//! before its first row, as with the upper half of a symmetric matrix, its copy begins there: the part before is neither cleared nor
+//! combined.
 //!
 //! A copy is of all of a tensor, or, inside of loops over its outer levels, of the block under their coordinates. A scalar
 //! workspace is a variable of the chunk, which it leaves in its place at the end.
@@ -58,7 +59,7 @@ pub(in crate::lower) struct Shares {
     pub chunks: ExprId,
     /// The variable whose values they share.
     pub var: VarId,
-    /// The first adds to the tensor itself.
+    /// True if the first adds to the tensor itself.
     pub first_adds: bool,
 }
 
@@ -104,7 +105,7 @@ struct Copy {
     beside: Option<ArrayId>,
 }
 
-/// How a tensor is assigned to.
+/// The access by which a tensor is assigned to.
 pub(super) fn assigned(cx: &Lowerer<'_>, tensor: TensorId) -> Option<AccessKey> {
     let mut key = None;
     cx.kernel.stmt.visit_assigns(&mut |assign| {
@@ -296,7 +297,7 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, copies: &Copies, chunk: ExprId
 /// True if a tensor that chunks have copies of is a variable that comes to a value which nothing changes any more.
 pub(in crate::lower) fn may_be_done(cx: &Lowerer<'_>, tensor: TensorId) -> bool {
     let (info, monoid) = (&cx.kernel.tensors[tensor], monoid_of(cx.kernel, tensor));
-    // Of values that are told apart, a strict kernel takes the first.
+    // A strict kernel takes the first of values that are told apart.
     info.role == Role::Workspace(WorkspaceKind::Scalar)
         && (monoid.terminal(info.dtype).is_some() || monoid.keeps_first())
         && (monoid.is_exact(info.dtype) || !cx.options.strict)

@@ -85,7 +85,7 @@ fn clearing(cx: &Lowerer<'_>, access: &AccessKey) -> Clearing {
         return Clearing::Never;
     }
     let (mut depth, mut strip, mut bound) = (0, None, Vec::new());
-    // Where values go to other places than those that the loops walk through, all of it is cleared first.
+    // If values go to other places than those that the loops walk through, the whole tensor is cleared first.
     let mut stmt = &kernel.stmt;
     // The values of a packed result under one coordinate are not as many as under another.
     if !is_written_by_one(kernel, access) || kernel.tensors[access.tensor].format.packing().is_some() {

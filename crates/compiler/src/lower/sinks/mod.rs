@@ -1,4 +1,4 @@
-//! Sinks: what becomes of the values that assignments give a tensor.
+//! Sinks: the targets of the values that assignments give a tensor.
 //!
 //! ```text
 //! y: dense                   y_vals[i] += ..             cleared first where coverage is not certain      dense
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Sinks are a stack in the scope: inside of a loop that threads share, a copy hides the tensor that it is a copy of. An assignment
-//! [adds](Sink::add) to the newest sink of its tensor. How the loops of a nest go on matters to the sink of the *result* only,
+//! [adds](Sink::add) to the newest sink of its tensor. The progress of a nest's loops matters to the sink of the *result* only,
 //! whatever hides it: loops say when they begin, come to a coordinate, leave it, and end.
 
 pub(super) mod alongside;

@@ -1,4 +1,4 @@
-//! How much a result is appended at most: an upper bound of positions, where operands tell one, for which room is made once.
+//! An upper bound of the positions that are appended to a result, if operands tell one: room for them is made once.
 //!
 //! ```text
 //! C(i,j) = A(i,j) * x(i)        as many as the rows have that are assembled: A2_pos[end] - A2_pos[begin]
@@ -119,7 +119,7 @@ fn most_of(cx: &mut Lowerer<'_>, append: &Append, expr: &Expr, vars: &[VarId], s
             if matches!(cx.kernel.tensors[access.tensor].role, Role::Workspace(_)) {
                 return most_assigned(cx, append, access.tensor, vars, scope);
             }
-            // Of a relation with other variables, more places are computed than the result has.
+            // For a relation with other variables, more places are computed than the result has.
             let is_computed = cx.kernel.tensors[access.tensor].role == Role::Indicator;
             if is_computed && !access.vars.iter().all(|var| vars.contains(var)) {
                 return None;
@@ -172,7 +172,7 @@ pub(super) fn count_here(
     Some(cx.b.sub(end, begin))
 }
 
-/// By how much a variable is greater than another one, if an equation of the kernel says so.
+/// The difference of a variable from another one, if an equation of the kernel fixes it.
 pub(super) fn shifted_by(kernel: &Kernel, own: VarId, other: VarId) -> Option<i64> {
     let mut found = None;
     kernel.stmt.visit_assigns(&mut |assign| {

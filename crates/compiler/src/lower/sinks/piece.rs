@@ -46,7 +46,7 @@ pub(in crate::lower) struct Slab {
     pub tensor: TensorId,
     /// The first coordinate of its first level, where that is dense.
     pub first: ExprId,
-    /// How many coordinates of its first level it has, where that is dense.
+    /// The number of coordinates of its first level, where that is dense.
     pub len: ExprId,
     /// The position of the whole result that it begins with, if that is known.
     pub start: Option<ExprId>,
@@ -193,7 +193,7 @@ pub(in crate::lower) fn end(cx: &mut Lowerer<'_>, chunk: ExprId, own: &Own, list
 
 /// Puts all pieces one behind the other. `append` is how any chunk appended.
 pub(in crate::lower) fn collect(cx: &mut Lowerer<'_>, append: &Append, lists: &Lists, scope: &Scope) {
-    // Of the group above: its number of positions, and its tail.
+    // The number of positions of the group above, and its tail.
     let mut above: Option<(ExprId, usize)> = None;
     for group in &append.groups {
         let total = collect_group(cx, append, *group, above, lists, scope);

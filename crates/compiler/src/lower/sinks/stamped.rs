@@ -11,11 +11,11 @@
 //! ```
 //!
 //! Nothing is cleared behind the consumer: the next filling has another number. So this is cheaper than marks wherever the consumer takes
-//! coordinates as they come. The place of a value follows from its coordinate alone, so that it is fetched before it is known
-//! whether it is the first one there; places on a list, where values would lie closer together, have to be loaded before. Forming
-//! A * A of `wave` takes 0.7, of `cnr-2000` 0.6 and of a random matrix of a million columns 1.0 of the time with such places (Zen 3).
+//! coordinates as they come. The place of a value follows from its coordinate alone, so it is fetched before the test if it is the first
+//! one there. Places on a list, where values would lie closer together, would have to be loaded before. Forming A * A of `wave` takes
+//! 0.7, of `cnr-2000` 0.6 and of a random matrix of a million columns 1.0 of the time with such places (Zen 3).
 //!
-//! On entry, `w_stamps` and `w_stamp` are 0. Where the numbers run out, after 2^32 - 1 fillings, stamps are cleared and begin again.
+//! On entry, `w_stamps` and `w_stamp` are 0. When the numbers run out, after 2^32 - 1 fillings, stamps are cleared and begin again.
 //!
 //! Paper: Briggs and Torczon, *An Efficient Representation for Sparse Sets* (1993), for sets that are emptied at once; Gustavson 1978
 //! keeps the number of the row for each column of a product.

@@ -1,4 +1,4 @@
-//! The values of results: how they are assigned, and their values before.
+//! The values of results: their assignment, and their values before.
 //!
 //! An accumulator of indices (`argmin`) has beside it the values that they are of, in a variable or an array:
 //!
@@ -61,9 +61,9 @@ pub(super) fn combine_variable(b: &mut Builder, variable: MutableVar, monoid: Mo
 /// The values beside the indices of an accumulator.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lower) enum Beside {
-    /// Of a single index.
+    /// The value beside a single index.
     Variable(MutableVar),
-    /// Of those in an array, at the same places.
+    /// The values beside the indices in an array, at the same places.
     Array(ArrayId),
 }
 

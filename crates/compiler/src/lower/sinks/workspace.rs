@@ -236,7 +236,7 @@ fn ordered_somewhere(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool {
     }
 }
 
-/// The variable for the value beside the index in a workspace, if that is what it holds.
+/// The variable for the value beside the index in a workspace, if the workspace holds one.
 pub(super) fn declare_beside(cx: &mut Lowerer<'_>, tensor: TensorId) -> Option<MutableVar> {
     let compared = compared_in(cx.kernel, tensor)?;
     let (name, first) = (beside_name(cx, tensor, compared.1), first_beside(cx, compared));
@@ -275,8 +275,8 @@ pub(in crate::lower) fn order(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Sc
     }
 }
 
-/// Sorts entries and combines those of equal coordinates. The runtime adds up what it finds equal: the number of an entry is the last
-/// of its keys, so that none are.
+/// Sorts entries and combines those of equal coordinates. The runtime adds up entries with equal keys: the number of an entry is the
+/// last of its keys, so that none are equal.
 ///
 /// ```text
 /// sort(keys, numbers; values);  left = 1

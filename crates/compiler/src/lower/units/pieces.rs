@@ -12,7 +12,7 @@ use lacunar_imp::{BinaryOp, Builder, ExprId, LoopKind};
 use crate::lower::Lowerer;
 use crate::lower::scope::Interval;
 
-/// Runs what `build` emits for the pieces of `0 .. count`, which are so much work together, in scalar iterations.
+/// Runs the statements that `build` emits for the pieces of `0 .. count`, which are so much work together, in scalar iterations.
 pub(in crate::lower) fn in_pieces(
     cx: &mut Lowerer<'_>,
     count: ExprId,

@@ -7,8 +7,8 @@
 //! }
 //! ```
 //!
-//! Workspaces with arrays that live inside the loop belong to threads, not to chunks: what they have in them is taken back behind
-//! each of their uses, so that the next chunk finds them as the first one did.
+//! Workspaces with arrays that live inside the loop belong to threads, not to chunks: their contents are taken back behind each
+//! of their uses, so that the next chunk finds them as the first one did.
 //!
 //! ```text
 //! for worker in 0 .. min(threads, chunks) parallel {
@@ -20,13 +20,13 @@
 //! }
 //! ```
 //!
-//! On entry: the schedule says how chunks that add to one place get along; [`copies`], [`carried`] and [`atomic`] combine their
-//! additions. There are no more chunks than the work is worth their copies, and a single chunk adds to the tensor itself. So does the first
-//! of several, where the tensor is an array. A sparse result that the outermost loop assembles is made in pieces ([`piece`]), in the arrays
-//! of the whole where operands tell the place of each ([`exact`]), and values for a pattern that is given find their place in it ([`placed`]).
+//! On entry: the schedule has the strategy for chunks that add to one place; [`copies`], [`carried`] and [`atomic`] combine their
+//! additions. There are only as many chunks as the work is worth copies. A single chunk adds to the tensor itself, and so does the first of
+//! several if the tensor is an array. The outermost loop assembles a sparse result in pieces ([`piece`]), or in the arrays of the whole if
+//! operands tell the place of each piece ([`exact`]). Values for a given pattern find their place in it ([`placed`]).
 //!
-//! If all that a loop computes are variables that come to a value which nothing changes any more (`or`, `any`), a chunk that has
-//! come to it raises a flag, and chunks that begin after that do nothing:
+//! A loop may compute only variables that reach a value which nothing changes any more (`or`, `any`). Then a chunk that has
+//! reached it raises a flag, and chunks that begin after that do nothing:
 //!
 //! ```text
 //! for chunk parallel { t = false;  if !raised(done) { the loop, which is left when t is true };  if t { done |= true } }
@@ -63,7 +63,7 @@ const CHUNKS_PER_THREAD: i64 = 8;
 /// The number of threads that a strict kernel counts on, whatever the actual number is.
 pub(in crate::lower) const STRICT_THREADS: i64 = 8;
 
-/// How races are met in the loop over a leaf, if the schedule says that threads share it.
+/// The treatment of races in the loop over a leaf, if the schedule says that threads share it.
 pub(in crate::lower) fn race(kernel: &Kernel, var: VarId) -> Option<Race> {
     match kernel.provenance.parallel(var) {
         Some((Unit::CpuThread, race)) => Some(race),
@@ -97,10 +97,10 @@ fn writes_in_shared_loop(kernel: &Kernel, stmt: &Stmt, tensor: TensorId) -> bool
     }
 }
 
-/// How the chunks of a loop get along.
+/// The way in which the chunks of a loop combine their sums.
 struct ChunkSums {
     copies: Vec<Copies>,
-    /// The first chunk adds to the tensors themselves.
+    /// True if the first chunk adds to the tensors themselves.
     first_adds: bool,
     carried: Option<Room>,
     /// The flag of chunks that leave others nothing to do.

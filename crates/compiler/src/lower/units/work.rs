@@ -11,7 +11,7 @@
 //!     of the producer: i_size * j_size * k_size * stored / (i_size * j_size)
 //! ```
 //!
-//! Small kernels are not worth handing to threads: how many chunks a kernel is worth is its work over the grain
+//! Small kernels are not worth handing to threads: a kernel is worth as many chunks as its work has grains
 //! ([`crate::lower::Options::grain`]).
 
 use lacunar_formats::DType;

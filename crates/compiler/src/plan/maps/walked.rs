@@ -6,8 +6,8 @@
 //! ```
 //!
 //! On entry: a statement in reduction notation. Every access with a map that loops could walk through is a candidate, those of
-//! tensors with many values first; [`agree`] keeps those that the first of them goes together with, and [`contradiction`] names one
-//! that another tensor of the statement, stored otherwise, does not let be.
+//! tensors with many values first. [`agree`] keeps those that are compatible with the first of them, and [`contradiction`] names
+//! one that another tensor of the statement, stored otherwise, rules out.
 
 use lacunar_formats::{DType, Level, Map, Recovery};
 use lacunar_notation::{
@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 
 use crate::iterate::iterators::AccessKey;
 
-/// How the dimension that a variable runs over is taken apart.
+/// The parts that the dimension of a variable is split into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Apart {
     /// Not at all.
@@ -82,7 +82,7 @@ fn is_linear(expr: &Expr, access: &Access) -> bool {
     }
 }
 
-/// How variables are taken apart by the first of some accesses, and those of them that agree with it.
+/// The parts that variables are split into by the first of some accesses, and the accesses that agree with it.
 pub(super) fn agree(program: &Program, walked: &[AccessKey]) -> (FxHashMap<VarId, Apart>, Vec<AccessKey>) {
     let mut apart: FxHashMap<VarId, Apart> = FxHashMap::default();
     let mut kept = Vec::new();
@@ -98,7 +98,7 @@ pub(super) fn agree(program: &Program, walked: &[AccessKey]) -> (FxHashMap<VarId
     (apart, kept)
 }
 
-/// How a map takes the variables of an access apart.
+/// The parts that a map splits the variables of an access into.
 fn wanted(map: &Map, key: &AccessKey) -> Vec<(VarId, Apart)> {
     let ranked = |dimension: usize| map.ranked().filter(|ranked| ranked.dimension == dimension).map(|_| key.tensor);
     let ways = key.vars.iter().enumerate().map(|(dimension, &var)| {

@@ -1,4 +1,4 @@
-//! Constants, accesses and comparisons: where structure comes from.
+//! Constants, accesses and comparisons: the sources of structure.
 //!
 //! ```text
 //! C(i,j) = A(i,j) * (i <= j)        upper: the comparison is 0 below the diagonal

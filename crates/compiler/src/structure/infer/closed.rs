@@ -8,7 +8,7 @@ use lacunar_sets::{Affine, Coefficient, Map, MapPiece, Piece, Set, Space};
 
 use super::Context;
 
-/// More pieces than these say too little for what they cost: less is known then.
+/// A map with more pieces than these is dropped: it would say too little for its cost.
 const MOST_PIECES: usize = 40;
 
 /// The support of an expression's value, and its closed map.
@@ -32,8 +32,8 @@ impl Closed {
         Some(Closed { vars, support, map })
     }
 
-    /// The points of a support, of which some follow from others: all that have no target yet get themselves. What follows from
-    /// others is forgotten where there are too many pieces to go on with.
+    /// The points of a support, of which some follow from others: all that have no target yet get themselves. With too many
+    /// pieces to go on with, it forgets which points follow from others.
     pub fn new(vars: Vec<VarId>, support: Set, mut map: Map) -> Option<Closed> {
         let mut left = support.subtract(&map.domain())?.coalesced();
         if map.pieces().len().max(left.pieces().len()) > MOST_PIECES {

@@ -4,9 +4,10 @@
 //! whose parameters are the sizes of its dimensions, then those of summed variables. Values are never looked at, and nothing is assumed of
 //! sizes but that a tensor's dimension has one.
 //!
-//! A rule is a function from an expression to what is known of its value ([`Closed`]); it may have no answer. [`RULES`] are asked in order,
-//! the most special first, and what no rule knows is general. A rule states the conditions on the algebra that it needs: coefficients go
-//! through a function that is linear in the operand, absent operands annihilate products alone, and sorting needs a commutative operation.
+//! A rule is a function from an expression to the structure of its value ([`Closed`]); it may have no answer. [`RULES`] are asked in order,
+//! the most special first; an expression that no rule knows has no structure. A rule states the conditions on the algebra that it needs:
+//! coefficients go through a function that is linear in the operand, absent operands annihilate products alone, and sorting needs a
+//! commutative operation.
 //!
 //! Soundness of every rule is one sentence: `T(x) = c T(x')` for every point `x` with target `x'` and coefficient `c`, `T(x) = 0` outside of
 //! the support, and `x'` is its own target. The tests hold results against values at random.
@@ -34,7 +35,7 @@ pub(super) use symmetry::is_symmetric;
 pub struct Rule {
     /// Its name.
     pub name: &'static str,
-    /// What it knows of an expression; `None` if it is for others, or the sets are too hard.
+    /// The structure of an expression; `None` if the rule does not apply to it, or the sets are too hard.
     pub apply: fn(&Context<'_>, &Expr) -> Option<Closed>,
 }
 
@@ -52,14 +53,14 @@ pub const RULES: &[Rule] = &[
     Rule { name: "pointwise", apply: pointwise::pointwise },
 ];
 
-/// What rules know of a statement.
+/// The facts about a statement that rules use.
 pub struct Context<'a> {
     tensors: &'a Arena<Tensor>,
     vars: &'a Arena<IndexVar>,
     structures: &'a BTreeMap<TensorId, Structure>,
     /// The parameter that is the size of a variable. Variables that must have one size share it.
     sizes: BTreeMap<VarId, usize>,
-    /// The names of all parameters: sizes, then what structures name besides.
+    /// The names of all parameters: sizes, then the further parameters of structures.
     params: Vec<String>,
     /// True if a difference of equal values is 0, as it is of numbers that are finite.
     cancels: bool,
@@ -154,7 +155,7 @@ impl<'a> Context<'a> {
         Context { tensors, vars, structures, sizes, params, cancels: true }
     }
 
-    /// What is known of an expression's value.
+    /// The structure of an expression's value, by the first rule that applies.
     pub fn infer(&self, expr: &Expr) -> Option<Closed> {
         let known = RULES.iter().find_map(|rule| (rule.apply)(self, expr)?.bounded(self));
         known.or_else(|| Closed::general(self, expr.free_vars()))
@@ -211,7 +212,7 @@ fn equal_sizes(structure: &Structure) -> Vec<(usize, usize)> {
     found
 }
 
-/// What has a size.
+/// A variable or a dimension: both have a size.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Member {
     Var(VarId),

@@ -1,7 +1,8 @@
 //! Sums and other functions of values at a point: `T(x) = f(M(x), V(x))`.
 //!
 //! A point at which all operands that have a value send it to one target, with one coefficient, follows from that target, provided the
-//! others have none there either. Along variables that an operand does not use, it has the same value everywhere. In sums and differences any coefficient may stand before both; elsewhere it has to be 1.
+//! others have none there either. Along variables that an operand does not use, it has the same value everywhere. In sums and differences
+//! any coefficient may stand before both; elsewhere it has to be 1.
 //!
 //! ```text
 //! S(i,j) + D(i,j), symmetric and diagonal       (i,j) -> (j,i), as D has nothing at either
@@ -76,7 +77,7 @@ fn keeps_zero(function: BinaryFn) -> bool {
     )
 }
 
-/// A value with a smaller support; what is taken away is 0, so that what followed from it has itself.
+/// A value with a smaller support; the elements that are taken away are 0, and the elements that followed from them follow from themselves.
 fn confined(closed: Closed, to: &Set) -> Option<Closed> {
     let support = closed.support.intersect(to)?;
     let map = closed.map.restricted(&support)?;
@@ -84,7 +85,7 @@ fn confined(closed: Closed, to: &Set) -> Option<Closed> {
     Closed::new(closed.vars, support, map)
 }
 
-/// A value that is somewhere else than 0 where its operands are: what lies outside of their support has one value there, but is taken as
+/// A value that is not 0 where its operands are 0: outside of their support it has one value, but its elements there are taken as
 /// unique.
 fn everywhere(context: &Context<'_>, closed: Closed) -> Option<Closed> {
     let support = whole(context, &closed.vars)?;

@@ -1,8 +1,8 @@
 //! Products: `T(x) = M(y) V(z)`, where `y` and `z` may share variables.
 //!
-//! A point has a value where both have one, as an absent factor annihilates. Where both maps send the shared variables to the same
-//! coordinates, the product follows from that of the targets, with the product of the coefficients; where they do not, it is unique
-//! (Ghorbani et al. 2023, Fig. 10, corrected: their rule does not compare shared variables). Both or neither have to conjugate.
+//! A point has a value where both have one, as an absent factor annihilates. If both maps send the shared variables to the same
+//! coordinates, the product follows from that of the targets, with the product of the coefficients; if not, it is unique (Ghorbani
+//! et al. 2023, Fig. 10, corrected: their rule does not compare shared variables). Both or neither have to conjugate.
 //!
 //! ```text
 //! S(i,j) * T(i,j), both symmetric          (i,j) -> (j,i)

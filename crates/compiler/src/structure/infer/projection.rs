@@ -1,7 +1,7 @@
 //! Reductions: `T(x)` is the sum, or another reduction, of `M(x, s)` over `s`.
 //!
-//! `T(x) = c T(x')` if the row of `x` has an element wherever the row of `x'` has one, and each follows from the one of the same `s`, with the
-//! coefficient `c` (Ghorbani et al. 2023, Fig. 9, corrected). Where no row has more than one element, the reduction renames: then the
+//! `T(x) = c T(x')` holds if the row of `x` has an element wherever the row of `x'` has one, and each follows from the one of the same `s`,
+//! with the coefficient `c` (Ghorbani et al. 2023, Fig. 9, corrected). If no row has more than one element, the reduction renames: then the
 //! elements may have different `s`. Other reductions than sums know no coefficients.
 //!
 //! ```text
@@ -29,7 +29,7 @@ pub(super) fn projection(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
     Some(closed)
 }
 
-/// A target for every variable but one, and a coefficient: what rows may follow from others by.
+/// A target for every variable but one, and a coefficient: a map by which rows may follow from others.
 #[derive(Clone, PartialEq)]
 struct Candidate {
     target: Vec<Affine>,
@@ -60,7 +60,7 @@ fn reduced(context: &Context<'_>, closed: Closed, var: VarId) -> Option<Closed> 
     Closed::new(vars, rows, map)
 }
 
-/// What pieces of a map do to all variables but one, where that is not in it; not what does nothing.
+/// The effects of the map's pieces on all variables but one, for pieces whose targets do not need that one; the identity is left out.
 fn candidates(map: &Map, dim: usize) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     for piece in map.pieces() {

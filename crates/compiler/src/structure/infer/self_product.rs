@@ -117,7 +117,7 @@ impl<'a> Group<'a> {
                 map.add_apart(piece)?;
             }
         }
-        // Where the maps disagree on what is shared, tuples are sorted as they are.
+        // If the maps disagree on the shared variables, tuples are sorted as they are.
         let whole = |piece: &Piece| {
             let own = |factor: &Factor<'_>| factor.access.vars.iter().map(|var| column(context, &vars, *var)).collect();
             let targets = self.factors.iter().map(own).collect::<Option<Vec<Vec<Affine>>>>();
@@ -132,7 +132,7 @@ impl<'a> Group<'a> {
         Closed::new(vars, support.coalesced(), map)
     }
 
-    /// Goes on with every piece of a factor's map that conjugates as those before do, and moves what is shared alike.
+    /// Goes on with every piece of a factor's map that conjugates as those before do, and moves the shared variables alike.
     fn with_factor(
         &self,
         context: &Context<'_>,

@@ -1,8 +1,8 @@
 //! Expressions that do not change when two variables are exchanged, up to a sign or conjugation.
 //!
-//! Terms, factors and the operands of other commutative functions are compared without their order. Where no operand has
-//! redundancy of its own, the value follows from that at the exchanged coordinates; where an exchange changes the sign, it is 0 between
-//! equal coordinates, if the values are finite. A result that is declared symmetric is so if it does not change by the exchange of any two neighboring variables, which
+//! Terms, factors and the operands of other commutative functions are compared without their order. If no operand has redundancy of its
+//! own, the value follows from that at the exchanged coordinates; if an exchange changes the sign, it is 0 between equal coordinates, for
+//! finite values. A result that is declared symmetric is so if it does not change by the exchange of any two neighboring variables, which
 //! says it without the pieces of its map ([`is_symmetric`]).
 //!
 //! ```text
@@ -74,7 +74,7 @@ fn sorted(
     Closed::new(base.vars, support, map.restricted(&within)?)
 }
 
-/// True if what a statement sets has a declared structure in which all coordinates can be exchanged, by the structures of operands.
+/// True if the value of a statement has a declared structure in which all coordinates can be exchanged, by the structures of operands.
 pub(in crate::structure) fn is_symmetric(
     statement: &Assignment,
     declared: &Structure,
@@ -87,7 +87,7 @@ pub(in crate::structure) fn is_symmetric(
     declared.is_symmetric() && statement.op == AssignOp::Set && is_once && vars.windows(2).all(is_exchanged)
 }
 
-/// What an expression is multiplied by when two variables are exchanged, if that is all that happens.
+/// The factor that an exchange of two variables multiplies an expression by, if it does nothing else.
 fn exchanged(
     expr: &Expr,
     structures: &BTreeMap<TensorId, Structure>,

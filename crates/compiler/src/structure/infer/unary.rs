@@ -1,6 +1,6 @@
 //! Functions of one operand, and conversions.
 //!
-//! A linear function keeps every coefficient. An odd one keeps a sign, an even one forgets it; others keep what has no coefficient.
+//! A linear function keeps every coefficient. An odd one keeps a sign, an even one forgets it; others keep elements without a coefficient.
 //!
 //! ```text
 //! -A, conj(A)            as A
@@ -16,7 +16,7 @@ use lacunar_sets::Coefficient;
 use super::Context;
 use super::closed::{Closed, whole};
 
-/// What becomes of a coefficient.
+/// The effect of a function on the coefficient of its operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// `f(c x) = c f(x)`, and conjugation commutes with it.
@@ -33,7 +33,7 @@ enum Kind {
 pub(super) fn unary(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
     let (operand, kind, keeps_zero) = match &expr.kind {
         ExprKind::Unary(function, operand) => (operand, kind(*function, operand.dtype), function.keeps_zero()),
-        // Of a pattern, what is stored is present, a zero as well.
+        // A stored element of a pattern is present, even if it is 0.
         ExprKind::Cast(operand) => (operand, conversion(operand.dtype, expr.dtype), expr.dtype != DType::Pattern),
         _ => return None,
     };

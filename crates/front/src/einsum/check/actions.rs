@@ -45,7 +45,7 @@ pub(super) fn shared(ast: &Ast, names: &Names, declarations: &Declarations) -> D
             let dtype = *shared.dtypes.entry(name.text.clone()).or_insert(usual);
             let kind = match &action.kind {
                 ActionKind::Random { kind, .. } => *kind,
-                // Without values, nothing in dense storage tells what is an entry.
+                // Without values, nothing in dense storage tells the entries.
                 ActionKind::Fill(..) if dtype == DType::Pattern => Generator::Sparse(1.0),
                 _ => return,
             };
@@ -56,7 +56,7 @@ pub(super) fn shared(ast: &Ast, names: &Names, declarations: &Declarations) -> D
         }
         _ => {}
     });
-    // As often as there are swaps, so that what is known of one reaches the end of a chain.
+    // One round for each swap, so that knowledge of one tensor reaches the end of a chain.
     for _ in 0..swaps.len() {
         for (a, b) in &swaps {
             for (from, to) in [(*a, *b), (*b, *a)] {
@@ -164,7 +164,7 @@ impl Checker<'_> {
         self.program.tensors.iter().find(|(_, tensor)| tensor.name == name).map(|(id, _)| id)
     }
 
-    /// How two tensors differ that are to be swapped, or one to be a snapshot of the other.
+    /// The difference of two tensors that are to be swapped, or of which one is to be a snapshot of the other.
     fn difference(&self, a: TensorId, b: TensorId) -> Option<String> {
         let (a, b) = (&self.program.tensors[a], &self.program.tensors[b]);
         if a.dtype != b.dtype {
@@ -173,7 +173,7 @@ impl Checker<'_> {
         if a.format != b.format {
             return Some(format!("stored as {} and {}", a.format, b.format));
         }
-        // Where all of one has to be there, all of it is made.
+        // If all of one has to be there, all of it is made.
         (a.structure != b.structure).then(|| "with two structures".to_string())
     }
 

@@ -109,7 +109,7 @@ fn has_every_place(program: &Program, access: &Access, target: &[VarId]) -> bool
     tensor.gathered().is_some() || tensor.border().is_some() || (is_sum && is_inside)
 }
 
-/// A variable, and those that indices tie to it: where one of a row's entries is absent, so are those of the rows that it is gathered into.
+/// A variable, and those that indices tie to it: if one of a row's entries is absent, so are those of the rows that it is gathered into.
 fn gathered_with(program: &Program, expr: &Expr, target: &[VarId], var: VarId) -> Vec<VarId> {
     let is_gather = |access: &&Access| has_every_place(program, access, target);
     let gathers: Vec<&Access> = expr.accesses().into_iter().filter(is_gather).collect();

@@ -1,8 +1,8 @@
 //! Step 4b: tensors and lists whose values are indices.
 //!
 //! On entry: all tensors have their types and formats. On exit: values that are indices are integers, and the numbers of lists lie in
-//! their dimensions, as far as the sizes of these are known; an indicator that gathers values has its levels in the order in which they
-//! are stored, if they are stored without gaps.
+//! their dimensions, as far as the sizes of these are known. The levels of an indicator that gathers values are in the order in which
+//! the values are stored, if they are stored without gaps.
 
 use lacunar_formats::{Format, Level};
 use lacunar_notation::{Program, Source, TensorId};

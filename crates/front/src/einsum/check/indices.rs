@@ -42,10 +42,10 @@ pub(super) type Indicators = IndexMap<String, Made>;
 /// An indicator of an index.
 pub(super) struct Made {
     pub relation: Relation,
-    /// The index is of a tensor whose values are replaced, so that its size may follow from the others'. That of an operand is given,
-    /// and one whose values are combined may be.
+    /// True if the index is of a tensor whose values are replaced, so that its size may follow from the others'. The size of an
+    /// operand is given, and that of a tensor whose values are combined may be.
     pub replaced: bool,
-    /// The index is of a tensor that is assigned.
+    /// True if the index is of a tensor that is assigned.
     pub is_target: bool,
     /// The size of the last dimension, if it is none of a tensor: the values are summands of an index.
     pub size: Option<u64>,
@@ -212,7 +212,7 @@ impl Expansion<'_> {
         self.indicators.get_mut(&name.text)
     }
 
-    /// Notes the indices on the left of a statement that replaces values. Those that are values of a tensor may meet.
+    /// Notes the indices on the left of a statement that replaces values. Indices that are values of a tensor may meet.
     fn replace(&mut self, indices: &[Expr], tied: &[Option<Tied>], span: Span) {
         let mut forms = Vec::new();
         for (index, tied) in indices.iter().zip(tied) {
@@ -326,7 +326,7 @@ impl Expansion<'_> {
         self.node(ExprKind::Apply { name, args: bound, callee: Callee::Named }, span)
     }
 
-    /// True if a name with elements in parentheses can be a tensor's. Where nobody says which tensors there are, what looks like a
+    /// True if a name with elements in parentheses can be a tensor's. If no tensors are declared, a name that looks like a
     /// function is none.
     fn may_be_tensor(&self, name: &str) -> bool {
         match &self.tensors {
@@ -532,7 +532,7 @@ pub(crate) fn confined(
     node(kind, span)
 }
 
-/// True for the name of the function that says what a result stores.
+/// True for the name of the function that chooses the stored values of a result.
 fn is_prune(name: &str) -> bool {
     Function::parse(name) == Some(Function::Unary(UnaryFn::Prune))
 }

@@ -45,7 +45,7 @@ pub(crate) struct Typing {
 }
 
 impl Typing {
-    /// Of these tensors and variables. The types of `open` are decided by their first assignments.
+    /// Loops over these tensors and variables. The types of `open` are decided by their first assignments.
     pub fn new(tensors: &Arena<Tensor>, vars: &Arena<IndexVar>, open: Vec<TensorId>) -> Typing {
         let mut program = Program { tensors: tensors.clone(), vars: vars.clone(), ..Program::default() };
         let mut declarations = Declarations::new();

@@ -1,10 +1,9 @@
 //! Syntax tree to index notation: everything is resolved, sized, typed and given a format here, or refused.
 //!
-//! On exit the invariants of [`lacunar_notation::index`] hold. The steps, each of which needs the ones before it:
-//! `indices` (a variable for each index), `names` (what each name means, and which tensors are inputs), `sizes` (one size for each
-//! variable), `types` (conversions made explicit, fill values of the types of their tensors), `formats` (how results are stored),
-//! `structures` (what is known of elements), `gathers` (tensors whose values are indices),
-//! `actions` (what is done between statements).
+//! On exit the invariants of [`lacunar_notation::index`] hold. The steps, each of which needs the ones before it: `indices` (a
+//! variable for each index), `names` (the meaning of each name, and the tensors that are inputs), `sizes` (one size for each
+//! variable), `types` (conversions made explicit, fill values of the types of their tensors), `formats` (the storage of results),
+//! `structures` (of elements), `gathers` (tensors whose values are indices), `actions` (between statements).
 //!
 //! ```text
 //! y(i) = 2 * A(i,j) * x(j)    A: i32, x: f32
@@ -201,7 +200,7 @@ fn assign(program: &mut Program, ast: &ast::Ast, names: &Names, declarations: &D
         let Some((op, rhs)) = typer.value(statement, target) else { continue };
         if let Some(dtype) = typer.dtype(target) {
             program.tensors[target].dtype = dtype;
-            // What takes the tensor's value has its type, if nothing else tells one.
+            // Tensors that take the tensor's value have its type, if nothing else tells one.
             for other in exchanged(names, target) {
                 let Some((name, entry)) = names.tensors.get_index(other.index()) else { continue };
                 let is_assigned = ast.statements.iter().any(|statement| statement.name.text == *name);

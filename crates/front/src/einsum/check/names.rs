@@ -1,8 +1,8 @@
 //! Step 1: the meaning of each name.
 //!
 //! On exit every name is a tensor of one order, an index variable, or a function; every tensor is an input or a result; every
-//! declaration is of something in the program. `actions` goes through the program in its order. A mistake that follows from another one is not told. In `y(i) = sqrt(A(i,j))`, `y`
-//! is a result of order 1, `A` an input of order 2, `i` and `j` are variables.
+//! declaration is of something in the program. `actions` goes through the program in its order. A mistake that follows from another one
+//! is not told. In `y(i) = sqrt(A(i,j))`, `y` is a result of order 1, `A` an input of order 2, `i` and `j` are variables.
 
 mod actions;
 
@@ -44,11 +44,11 @@ pub(super) struct Entry {
     pub order: usize,
     pub span: Span,
     pub role: Role,
-    /// Values are combined with those that it may have before.
+    /// True if values are combined with those that it may have before.
     pub may_be_given: bool,
-    /// A value is read before any is assigned, so that a caller has to give it.
+    /// True if a value is read before any is assigned, so that a caller has to give it.
     pub is_given: bool,
-    /// Its values are indices of other tensors.
+    /// True if its values are indices of other tensors.
     pub is_index: bool,
 }
 
@@ -62,8 +62,8 @@ pub(crate) enum Meaning {
     Operator(Operator),
 }
 
-/// The meaning of `name(...)` or `name[...]`. A name that is a monoid's and a function's is a reduction if what comes before the last
-/// argument are index variables of it: `min(k, A(i,k))`, and not `min(a, x(i))`.
+/// The meaning of `name(...)` or `name[...]`. A name that is a monoid's and a function's is a reduction if the arguments before the
+/// last are index variables of it: `min(k, A(i,k))`, and not `min(a, x(i))`.
 pub(crate) fn meaning(name: &str, args: &[Expr], callee: Callee) -> Meaning {
     match callee {
         Callee::Tensor => return Meaning::Access,
@@ -100,7 +100,7 @@ fn is_index_in(name: &str, expr: &Expr) -> bool {
         ExprKind::List { index, .. } => {
             index.as_ref().is_some_and(|index| has_term(name, index) || is_index_in(name, index))
         }
-        // Only the name is asked what it means: whether it reduces would depend on what is asked here.
+        // Only the name's meaning is asked for: the answer whether it reduces would depend on this question.
         ExprKind::Apply { name: applied, args, callee } => {
             let is_access = match callee {
                 Callee::Tensor => true,
@@ -216,7 +216,7 @@ struct Resolver<'a> {
     bound: Vec<(String, Span)>,
     /// The whole right-hand side of the statement, without conversions of it, if nothing else is assigned.
     outermost: Option<Span>,
-    /// Nothing but statements, each carried out once.
+    /// True if there are only statements, each carried out once.
     is_sequence: bool,
     /// The tensors that actions read before any gives them a value.
     read_first: IndexSet<String>,

@@ -180,7 +180,7 @@ impl Sizes {
     }
 
     /// Finds sizes that only indicators tell, from those that are known. Sizes that come with values when the program runs count as known:
-    /// what follows from them is found then, and no other index tells it before.
+    /// sizes that follow from them are found then, and no other index tells them before.
     fn infer(&mut self, names: &Names) {
         let tied = names.accesses.iter().filter_map(|(tensor, vars, span)| {
             let (name, _) = names.tensors.get_index(*tensor)?;
@@ -216,7 +216,7 @@ impl Sizes {
                 vars.iter().zip(&own).map(|(&var, size)| size.or_else(|| comes(var).then_some(1))).collect();
             let (place, size) = made.indicator(vars.len(), names).inferred(&known)?;
             let is_last = place + 1 == vars.len();
-            // Values may be anything: what an index makes of them tells no size.
+            // Values may be anything: an index that depends on them tells no size.
             let is_anything = |var: &usize| {
                 tied.iter().any(|(of, own, _)| {
                     of.size.is_some() && !matches!(of.relation, Relation::List(_)) && own.last() == Some(var)
@@ -233,7 +233,7 @@ impl Sizes {
                 } else {
                     own.last().is_none_or(Option::is_some)
                 };
-            // Of several dimensions that have a part for each value of a variable, the largest tells.
+            // The largest of several dimensions that have a part for each value of a variable tells its size.
             let room = match is_last {
                 true => Some(self.room(names, tied, vars[place])),
                 false => self.parts(names, tied, self.var(vars[place]), &comes),

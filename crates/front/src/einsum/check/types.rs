@@ -113,7 +113,7 @@ impl<'a> Typer<'a> {
         let value = self.assigned(statement, target)?;
         if let (AssignOp::Reduce(monoid), Some(dtype)) = (statement.op, self.dtypes[target.index()]) {
             let monoid = self.monoid(monoid, dtype.arithmetic(), statement.span)?;
-            // A pattern has no values to be combined; what is added to it is stored.
+            // A pattern has no values to be combined; an element that is added to it is stored.
             let is_defined = match dtype {
                 DType::Pattern => monoid == Monoid::SUM,
                 dtype => monoid.is_defined(dtype.arithmetic()),

@@ -1,11 +1,11 @@
-//! Mistakes in what is done between statements.
+//! Mistakes in the actions between statements.
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::Generator;
 
 use crate::words;
 
-/// A mistake in what is done between statements.
+/// A mistake in the actions between statements.
 #[derive(Clone, Debug)]
 pub(crate) enum ActionMistake {
     NoRound { span: Span, first: u64, end: u64 },

@@ -1,8 +1,8 @@
-//! Mistakes in names, and what they stand for.
+//! Mistakes in names and their meanings.
 
 use lacunar_base::{Diagnostic, Span};
 
-/// A mistake in names, and what they stand for.
+/// A mistake in names and their meanings.
 #[derive(Clone, Debug)]
 pub(crate) enum NameMistake {
     /// `compared`: the function, `max` or `min`, that it is an argument of; `is_number`: the tensor has no indices.

@@ -1,8 +1,8 @@
-//! Mistakes in what a statement assigns.
+//! Mistakes in the assignments of a statement.
 
 use lacunar_base::{Diagnostic, Span};
 
-/// A mistake in what a statement assigns.
+/// A mistake in the assignments of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum StatementMistake {
     ReductionOperator { span: Span, op: String },
@@ -16,7 +16,7 @@ pub(crate) enum StatementMistake {
     NoAssignment { span: Span, continued: bool },
 }
 
-/// Why two values may be assigned to one element.
+/// The reason why two values may be assigned to one element.
 #[derive(Clone, Debug)]
 pub(crate) enum Meeting {
     /// The index is a value of a tensor.

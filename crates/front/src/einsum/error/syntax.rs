@@ -148,7 +148,7 @@ impl SyntaxMistake {
     }
 }
 
-/// The hint of what to write instead of an operator that the language lacks.
+/// The hint for an operator that the language lacks: the text to write instead.
 fn operator_hint(sign: &str) -> String {
     let function = match sign {
         "**" | "^" => "pow",

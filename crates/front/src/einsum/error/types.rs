@@ -13,7 +13,7 @@ pub(crate) enum TypeMistake {
         span: Span,
         from: DType,
         to: DType,
-        /// It is a quotient of integers.
+        /// True if it is a quotient of integers.
         divides: bool,
         /// The integer whose assignment decided the type of the tensor, and its place.
         begins: Option<(i128, Span)>,

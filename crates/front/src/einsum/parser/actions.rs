@@ -207,7 +207,7 @@ impl Parser<'_> {
         Ok(Action { kind: ActionKind::For { counter, from, to, body }, span })
     }
 
-    /// Reads `condition { .. }`, behind `while`, or behind `if` with what else there may be.
+    /// Reads `condition { .. }`, behind `while`, or behind `if` with its other branches.
     fn conditional(&mut self, start: Span, is_if: bool, statements: &mut Vec<Statement>) -> Result<Action, Error> {
         let head = self.head(Parser::condition);
         let (body, condition) = self.with_block(head, statements)?;
@@ -249,7 +249,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads what stands before a block; after a mistake goes on to the block, if it begins on the same line.
+    /// Reads the text before a block; after a mistake goes on to the block, if it begins on the same line.
     fn head<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         let was_in_head = std::mem::replace(&mut self.in_head, true);
         let head = read(self);

@@ -1,7 +1,7 @@
 //! Declarations of operators: `op name(a, b) = body { properties }`, or `op name(a, b) { regions }`.
 //!
-//! On exit a declaration that could be read is known to what follows it, so that `name(..)` is a call and `name=` an assignment. The
-//! declaration as a whole is judged by [`super::super::operators`].
+//! On exit a declaration that could be read is known to the text behind it, so that `name(..)` is a call and `name=` an assignment.
+//! The declaration as a whole is judged by [`super::super::operators`].
 //!
 //! ```
 //! let (ast, errors) = lacunar_front::parse("op f(a, b) = max(a, b) { commutative }\ny(i) = f(x(i), 0)");
@@ -193,7 +193,7 @@ impl Parser<'_> {
                 line.push(' ');
             }
             line.push_str(self.text(token.span));
-            // A sign behind another one, or behind what opens, is that of what follows.
+            // A sign behind another one, or behind an opening parenthesis, belongs to the operand that follows.
             let is_behind_sign = matches!(before.map(|before| before.kind), Some(TokenKind::Sign(sign)) if sign != ")");
             is_negated = token.kind == TokenKind::Sign("-") && is_behind_sign;
             before = Some(*token);

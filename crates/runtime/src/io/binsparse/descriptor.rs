@@ -23,7 +23,7 @@ const VERSION: &str = "0.1";
 /// The most dimensions of a tensor: files with more are refused.
 const LARGEST_ORDER: usize = 64;
 
-/// How coordinates are stored.
+/// The storage of coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     /// Every coordinate of a dimension.

@@ -310,7 +310,7 @@ fn list(
 }
 
 /// The coordinates of each dimension, in the order of the levels: outer coordinates are repeated for each position below them.
-/// There is at least one position, so that no count is larger than what was read.
+/// There is at least one position, so that no count is larger than the number of elements that were read.
 fn expanded(levels: &[Stored]) -> Vec<Coordinates> {
     let (mut columns, mut count): (Vec<Coordinates>, usize) = (Vec::new(), 1);
     for level in levels {

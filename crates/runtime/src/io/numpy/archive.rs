@@ -28,7 +28,7 @@ pub(in crate::io) fn read_archive(path: &Path, options: &ReadOptions) -> Result<
     Ok((data, metadata(FileFormat::Npz, compression, dtype, stored as u64)))
 }
 
-/// Reads what the arrays are together.
+/// Reads the tensor that the arrays make together.
 fn read_content(archive: &mut Archive<'_>) -> Result<Data, IoError> {
     let names = archive.names()?;
     let is_sparse = names.contains("data") && names.contains("shape");

@@ -39,7 +39,7 @@ pub(in crate::io) fn dtype(path: &Path) -> Result<DType, IoError> {
     number(&header::read(&mut source.bytes, &place)?, &place).map(|(dtype, _)| dtype)
 }
 
-/// The type of an array of numbers, and whether the first byte is the highest.
+/// The type of an array of numbers, and a flag that is true if the first byte is the highest.
 fn number(header: &Header, place: &Place) -> Result<(DType, bool), IoError> {
     match header.item {
         Item::Number { dtype, big_endian } => Ok((dtype, big_endian)),

@@ -37,7 +37,7 @@ pub(super) enum Item {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) item: Item,
-    /// The first dimension varies fastest.
+    /// True if the first dimension varies fastest.
     pub(super) fortran_order: bool,
     pub(super) shape: Vec<u64>,
 }

@@ -2,7 +2,7 @@
 //!
 //! `header` reads and writes the header before an array, `array` the numbers, `archive` finds the arrays of an archive,
 //! `sparse` makes a list of entries of them, and `write` writes all of it. The sizes that a header announces take no
-//! memory before the numbers are there. Objects are refused: reading them would run what the file says.
+//! memory before the numbers are there. Objects are refused: reading them would run code from the file.
 //!
 //! References: NumPy, `numpy.lib.format` (versions 1.0 to 3.0); SciPy, `scipy.sparse.save_npz`.
 

@@ -45,7 +45,7 @@ pub(in crate::io) fn write(
     }
 }
 
-/// Why a list of entries is not written as an array.
+/// The error for a list of entries that is to be written as an array.
 pub(in crate::io) fn no_list(path: &Path) -> IoError {
     let reason = "an array of NumPy has every place; write .npz instead, or store the tensor as dense (`-f P:dense` for one that is called `P`, `-f dense` of `convert`)".to_string();
     IoError::Unwritable { file: path.to_path_buf(), reason }

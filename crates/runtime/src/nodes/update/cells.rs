@@ -38,7 +38,7 @@ impl View<'_> {
         if base == 0 { None } else { self.schema.type_of(to, handle).map(|ty| (base, ty)) }
     }
 
-    /// How many items a step of a node's order has.
+    /// The number of items of a step of a node's order.
     pub fn count(&self, base: u32, ty: usize, step: &Step) -> u32 {
         let node = &self.schema.nodes()[ty];
         let Step::Together(fields) = step else { return 1 };
@@ -62,7 +62,7 @@ impl View<'_> {
         Link { at: parent, to: self.schema.entry(), holder: None }
     }
 
-    /// How many items an array of a node has room for.
+    /// The number of items that an array of a node has room for.
     pub fn capacity(&self, ty: usize, field: &Field, room: u32) -> u32 {
         match field.array() {
             None => 1,
@@ -93,7 +93,7 @@ impl View<'_> {
         }
     }
 
-    /// The same for a step of the order, from item `from` on; whether that was not enough.
+    /// The same for a step of the order, from item `from` on; returns true if that was not enough.
     pub fn step_cells(&self, base: u32, ty: usize, step: &Step, from: u32, each: &mut dyn FnMut(Cell) -> bool) -> bool {
         let node = &self.schema.nodes()[ty];
         let (room, slot) = (self.room_of(base, ty), self.slot_of(base, ty));

@@ -1,9 +1,9 @@
 //! Nodes that are changed: their words, the memory for more of them, and the references between them.
 //!
-//! An [`Editor`] works at one subtensor. Every change is one of a node's *items* (`items.rs`): a node is read into a list of elements and
-//! children in the order of the schema, the list is changed, and it is written into nodes that it fits, as the fields, their bounds and
-//! `nonempty` say. So nothing here knows a list from a tree: a block that is full is a list of items that does not fit, and
-//! what becomes of it (`insert.rs`, `split.rs`, `remove.rs`, `merge.rs`) is decided by where its parts do.
+//! An [`Editor`] works at one subtensor. Every change is one of a node's *items* (`items.rs`). A node is read into a list of elements and
+//! children in the order of the schema, the list is changed, and it is written into nodes that it fits, by the rules of fields, their
+//! bounds and `nonempty`. So nothing here knows a list from a tree: a block that is full is a list of items that does not fit, and its
+//! fate (`insert.rs`, `split.rs`, `remove.rs`, `merge.rs`) depends on the node types that its parts fit.
 //!
 //! On entry: a level that has been checked, whose arrays are owned. Memory for a change is taken before the first word is written
 //! ([`Editor::reserve`]); so a change that fails leaves everything as it was.
@@ -59,7 +59,7 @@ pub(crate) struct Editor<'a> {
     pub parent: u32,
     /// The nodes from the root on to the one that is changed.
     pub path: Vec<Visit>,
-    /// How many nodes of the path, from the root on, are not to be changed: their items are in hand already.
+    /// The number of nodes of the path, from the root on, that may not be changed: their items are in hand already.
     pub fixed: usize,
     /// The position that the new element was given.
     pub landed: Option<u32>,
@@ -107,7 +107,7 @@ impl Editor<'_> {
         self.view().referred(link)
     }
 
-    /// How many items an array of a node has room for.
+    /// The number of items that an array of a node has room for.
     pub fn capacity(&self, ty: usize, field: &Field, room: u32) -> u32 {
         self.view().capacity(ty, field, room)
     }
@@ -319,14 +319,14 @@ impl Editor<'_> {
         self.depth_of(&self.path)
     }
 
-    /// How many nodes of a path may wait for others.
+    /// The number of nodes of a path that may wait for others.
     pub fn depth_of(&self, path: &[Visit]) -> usize {
         path.iter().filter(|visit| !self.shape(visit.ty()).is_linear).count()
     }
 }
 
-/// How far rows are looked at for a node that tells where a new row is to lie.
+/// The number of rows on either side that are looked at for a node that tells the place of a new row.
 const BESIDE: usize = 8;
 
-/// How many nodes of a path may be changed by one element in chains.
+/// The most nodes of a path that one element may change in chains.
 const NEAR: usize = 64;

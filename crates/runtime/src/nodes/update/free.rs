@@ -1,8 +1,8 @@
-//! Nodes that are not used any more, and what is known of the types of a schema.
+//! Nodes that are not used any more, and facts about the types of a schema.
 //!
 //! A node that is freed keeps its positions and its room: so it can be the next one of its type. Nodes without arrays that have no bound
-//! are all alike; others are sorted by the logarithm of their room. Nothing is merged: what updates leave unused, [`Tensor::compact`]
-//! gives back.
+//! are all alike; others are sorted by the logarithm of their room. Nothing is merged: [`Tensor::compact`] gives back the nodes that
+//! updates leave unused.
 //!
 //! [`Tensor::compact`]: crate::Tensor::compact
 
@@ -14,10 +14,10 @@ use super::renew::Renewal;
 use super::search::Search;
 use crate::nodes::gaps::Gaps;
 
-/// How many items an array without a bound gets before its node is split, if it can be.
+/// The number of items that an array without a bound may get before its node is split, if it can be.
 pub(crate) const LONG: u32 = 128;
 
-/// How many items an array without a bound gets, if its schema says how many conversions give it.
+/// The number of items that an array without a bound may get, if its schema says how many conversions give it.
 pub(crate) fn usual(about: Option<u32>) -> u32 {
     about.map_or(LONG, |about| about.saturating_mul(2).max(2))
 }
@@ -33,20 +33,20 @@ pub(crate) struct Kept {
     pub most: Most,
     /// By type and class of room, the first words of free nodes.
     free: Vec<Vec<u32>>,
-    /// How many words these have.
+    /// The number of words of these.
     free_words: u64,
     /// The room between trees that were laid out in order.
     pub gaps: Gaps,
-    /// How many elements there were when nodes were laid out in order, how many have been put in since, and how many words nodes have that
-    /// were made since and lie far from their rows.
+    /// The number of elements when nodes were laid out in order, the number put in since, and the number of words of nodes that were made
+    /// since and lie far from their rows.
     pub laid_out: u64,
     pub inserted: u64,
     pub far_words: u64,
     /// The way to the last element, whose memory is used again.
     pub path: Vec<super::edit::Visit>,
-    /// Whether rows of some numbers of elements cannot be made anew, once that was asked for.
+    /// True if rows of some numbers of elements cannot be made anew, once that was asked for.
     pub refuses: Option<bool>,
-    /// What is kept to make subtensors anew, once that was asked for.
+    /// The data to make subtensors anew with, once that was asked for.
     pub renewal: Option<Box<Renewal>>,
 }
 
@@ -181,13 +181,13 @@ impl Single {
 /// Properties of a node type, which follow from its fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
-    /// There is one child at most, which is the last step: a chain of such nodes has no depth.
+    /// True if there is one child at most, which is the last step: a chain of such nodes has no depth.
     pub is_linear: bool,
-    /// There is an array of children: nodes grow and split, and so all leaves have the same depth.
+    /// True if there is an array of children: nodes grow and split, and so all leaves have the same depth.
     pub is_wide: bool,
-    /// There are no children.
+    /// True if there are no children.
     pub is_leaf: bool,
-    /// All elements are single, and always there: a node has no room for more.
+    /// True if all elements are single, and always there: a node has no room for more.
     pub is_full: bool,
     /// The fields of the first and the last child, which may be absent, of a type with these two alone, around all elements.
     pub binary: Option<(usize, usize)>,
@@ -208,7 +208,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Of a type with one element between two children, the fields of these, and the element's.
+    /// For a type with one element between two children, the fields of these, and the element's.
     pub fn pair(&self) -> Option<((usize, usize), Single)> {
         self.binary.zip(self.single).filter(|_| self.lone.is_some())
     }

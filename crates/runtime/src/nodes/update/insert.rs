@@ -37,7 +37,7 @@ pub enum Put {
 }
 
 impl Editor<'_> {
-    /// Stores a coordinate, with what is held as the new element.
+    /// Stores a coordinate, with the held value as the new element.
     ///
     /// # Errors
     /// Handles or positions do not fit into 32 bits, or memory is refused; nothing has been changed.
@@ -326,5 +326,5 @@ impl Editor<'_> {
 
 /// An insertion changes at most so many nodes that pass an element on to the next.
 const MOST_PASSED: usize = 64;
-/// How many nodes are made for an element besides one for each node above it.
+/// The number of nodes that are made for an element besides one for each node above it.
 const SPARE: u64 = 4;

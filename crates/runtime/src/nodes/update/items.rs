@@ -71,7 +71,7 @@ pub(crate) fn elems(items: &[Item]) -> usize {
     items.iter().filter(|item| item.is_elem()).count()
 }
 
-/// How a list fits a node type: the number of items of each step, and for each item its field and its place there.
+/// The fit of a list into a node type: the number of items of each step, and for each item its field and its place there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fit {
     counts: Vec<u32>,
@@ -81,8 +81,8 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    /// How a list of items fits a node type of a schema, if it does. `is_long` says if arrays without a bound may be as long as
-    /// they have to.
+    /// The fit of a list of items into a node type of a schema, if there is one. `is_long` says if arrays without a bound may
+    /// be as long as they have to.
     pub fn of(schema: &Schema, ty: usize, items: &[Item], is_long: bool) -> Option<Fit> {
         let node = &schema.nodes()[ty];
         let mut fit = Fit::default();
@@ -98,8 +98,8 @@ impl Fit {
         (left.is_done() && fit.is_consistent(node)).then_some(fit)
     }
 
-    /// Gives item `k` of each of some fields what comes next; how many items they took. `None` if one that has to be there is not, and
-    /// is the first.
+    /// Gives item `k` of each of some fields the next items; returns how many they took. `None` if one that has to be there is not,
+    /// and is the first.
     fn take(&mut self, schema: &Schema, node: &Node, fields: &[usize], k: u32, left: &mut Left) -> Option<u32> {
         let mut taken = 0;
         for &number in fields {
@@ -222,7 +222,7 @@ impl<'i> Left<'i> {
 }
 
 impl Editor<'_> {
-    /// How a list of items fits a node type.
+    /// The fit of a list of items into a node type.
     pub fn fit(&self, ty: usize, items: &[Item]) -> Option<Fit> {
         Fit::of(self.schema, ty, items, true)
     }
@@ -239,8 +239,8 @@ impl Editor<'_> {
         own.chain(types.iter().copied()).find_map(|ty| self.fit(ty, items).map(|fit| (ty, fit)))
     }
 
-    /// Writes items into a node that has room for them. Values are taken from where they are, and stay there too; what else the node
-    /// had is gone.
+    /// Writes items into a node that has room for them. Values are taken from their positions, and stay there too; all other data of
+    /// the node are gone.
     pub fn write(&mut self, base: u32, ty: usize, items: &[Item], fit: &Fit) {
         let schema = self.schema;
         let node = &schema.nodes()[ty];
@@ -306,7 +306,7 @@ impl Editor<'_> {
         }
     }
 
-    /// Clears what lies at positions of a node that have no element, if that is needed.
+    /// Clears the values at positions of a node that have no element, if that is needed.
     pub fn vacate_unused(&mut self, base: u32, ty: usize) {
         if !self.payload.is_cleared() {
             return;
@@ -368,7 +368,7 @@ impl Editor<'_> {
     }
 }
 
-/// How many words data have.
+/// The number of words of data.
 fn meta_words(meta: Meta) -> u32 {
     match meta {
         Meta::Int(64) | Meta::Uint(64) => 2,

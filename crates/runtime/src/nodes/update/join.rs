@@ -40,7 +40,7 @@ pub(crate) struct Sketch {
 }
 
 impl Editor<'_> {
-    /// How a node of the path that has too few items is changed with others.
+    /// The change of a node of the path that has too few items, together with others.
     pub fn join(&mut self, level: usize, items: &[Item]) -> Option<Join> {
         if let Some(join) = self.join_sibling(level, items) {
             return Some(join);
@@ -117,7 +117,7 @@ impl Editor<'_> {
         }
     }
 
-    /// How a node of a chain takes in the next one, which is its last child, if there is room to spare.
+    /// The change by which a node of a chain takes in the next one, which is its last child, if there is room to spare.
     pub fn take_in_next(&self, level: usize, items: &[Item]) -> Option<Join> {
         let ty = self.path[level].ty();
         let (own, child) = self.with_next(ty, items)?;
@@ -129,7 +129,7 @@ impl Editor<'_> {
         has_room.then_some(Join::TakeIn { level, all, fit, child })
     }
 
-    /// How a node of a chain shares items with the next one.
+    /// The change by which a node of a chain shares items with the next one.
     fn even_next(&self, level: usize, items: &[Item]) -> Option<Join> {
         let ty = self.path[level].ty();
         let (own, child) = self.with_next(ty, items)?;
@@ -164,7 +164,7 @@ impl Editor<'_> {
         None
     }
 
-    /// How the node above takes in a node of a chain, or shares items with it.
+    /// The change by which the node above takes in a node of a chain, or shares items with it.
     fn join_above(&self, above: usize, level: usize, items: &[Item]) -> Option<Join> {
         let (holder, visit) = (self.path[above], self.path[level]);
         let around = self.read(holder.base, holder.ty());
@@ -179,7 +179,7 @@ impl Editor<'_> {
         }
     }
 
-    /// How many elements nodes of a type take.
+    /// The number of elements that nodes of a type usually take.
     pub fn usual(&self, ty: usize) -> u32 {
         let Some((own, size)) = self.shape(ty).block else { return 0 };
         let node = &self.schema.nodes()[ty];
@@ -311,8 +311,8 @@ impl Sketch {
     }
 }
 
-/// How many children the root of a small tree has at most.
+/// The most children of the root of a small tree.
 const MOST_PARTS: usize = 9;
 
-/// How many levels deeper a tree is that is made of a block that is too small.
+/// The most additional levels of a tree that is made of a block that is too small.
 const FEW_LEVELS: usize = 6;

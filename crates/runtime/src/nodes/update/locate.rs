@@ -1,8 +1,8 @@
 //! The way to a coordinate, from the order of fields alone.
 //!
-//! In an ordered schema, the elements of a node cut the coordinates into gaps, and the children between two elements have what is
-//! between them. So a search compares the coordinate with the elements of a node, halving where they are an array, and goes on in
-//! the child of the gap:
+//! In an ordered schema, the elements of a node cut the coordinates into gaps, and the children between two elements have the
+//! coordinates between them. So a search compares the coordinate with the elements of a node, halving where they are an array,
+//! and goes on in the child of the gap:
 //!
 //! ```text
 //! btree_internal  e = [20, 40], c = [a, b], cl = d; seq = {c, e}, cl       30: in the gap between 20 and 40 is b
@@ -45,7 +45,7 @@ pub(crate) enum Located {
 struct Gap {
     /// The last child that is there: its word.
     last: Option<(u32, Target, Item)>,
-    /// Those before it.
+    /// The children before it.
     others: Vec<(u32, Target, Item)>,
     /// The last one that is null.
     null: Option<(u32, Target)>,
@@ -67,7 +67,7 @@ impl Gap {
 }
 
 impl Editor<'_> {
-    /// Makes the path to a coordinate, and says what is there.
+    /// Makes the path to a coordinate, and returns the element or the gap there.
     pub fn locate(&mut self, coordinate: u32) -> Located {
         let mut path = std::mem::take(&mut self.path);
         let located = self.view().locate(&self.kept.searches, self.parent, coordinate, &mut path);
@@ -202,7 +202,7 @@ impl View<'_> {
         None
     }
 
-    /// The same for a field that is no array; `end` says that the search ends here, and what it found.
+    /// The same for a field that is no array; `end` is set to the finding if the search ends here.
     fn search_one(
         &self,
         base: u32,

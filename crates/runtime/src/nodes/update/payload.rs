@@ -24,11 +24,11 @@ pub(crate) const FRESH: u32 = 0;
 /// The array that goes with the positions of a level.
 pub struct Payload<'a> {
     buffer: &'a mut Buffer,
-    /// How many elements a position has.
+    /// The number of elements at a position.
     stride: usize,
     /// The same in bytes.
     bytes: usize,
-    /// Places that are not used have to be 0: they are handles, which a check follows.
+    /// True if places that are not used have to be 0: they are handles, which a check follows.
     is_cleared: bool,
     /// The bytes that a new element has, again and again; zeros, if there are none.
     fresh: Vec<MaybeUninit<u8>>,
@@ -83,7 +83,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// Exchanges what is at two positions.
+    /// Exchanges the values at two positions.
     pub fn exchange(&mut self, one: u64, other: u64) {
         let (one, other) = (self.range(one..one + 1), self.range(other..other + 1));
         let bytes = self.buffer.bytes_mut();
@@ -92,7 +92,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// Takes what is at a position beside; its number there.
+    /// Takes the value at a position aside; returns its number there.
     pub fn hold(&mut self, position: u64) -> u32 {
         // Without values, any number but that of the new element.
         let number = 1 + self.held.len().checked_div(self.bytes).unwrap_or(0);
@@ -103,7 +103,7 @@ impl<'a> Payload<'a> {
         number as u32
     }
 
-    /// Puts what is held at a position.
+    /// Puts a held value at a position.
     pub fn put(&mut self, held: u32, position: u64) {
         let to = self.range(position..position + 1);
         let Some(to) = self.buffer.bytes_mut().get_mut(to) else { return };
@@ -132,7 +132,7 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// Asks for what is at a position, which may not be there.
+    /// Prefetches the value at a position, which may not be there.
     pub fn fetch(&self, position: u64) {
         fetch(self.buffer.as_ptr().wrapping_add(position as usize * self.bytes));
     }
@@ -179,10 +179,10 @@ pub(crate) fn reserve(buffer: &mut Buffer, more: u64) -> Result<(), AllocError> 
     buffer.reserve(wanted.max(2 * len as u64).max(LEAST)).or_else(|_| buffer.reserve(wanted))
 }
 
-/// How many elements an array has room for at least.
+/// The least number of elements that an array has room for.
 const LEAST: u64 = 64;
 
-/// A limit of memory, for tests of what is left when it is reached.
+/// A limit of memory, for tests of the state that is left when it is reached.
 #[cfg(test)]
 pub(crate) mod limit {
     use std::cell::Cell;
@@ -190,7 +190,7 @@ pub(crate) mod limit {
     use crate::error::AllocError;
 
     thread_local! {
-        /// How many elements an array of nodes or of what lies at positions may have.
+        /// The most elements that an array of nodes, or of the data at positions, may have.
         pub(crate) static ELEMENTS: Cell<u64> = const { Cell::new(u64::MAX) };
     }
 

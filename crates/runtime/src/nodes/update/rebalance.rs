@@ -40,7 +40,7 @@ impl Editor<'_> {
         if depth <= self.depth_limit() {
             return Ok(());
         }
-        // How many nodes are under the last one; and then, going up, under each.
+        // The number of nodes under the last one; and then, going up, under each.
         let Some(mut below) = self.path.last().map(|last| (last.base, self.under(last.base, last.ty()))) else {
             return Ok(());
         };
@@ -87,7 +87,7 @@ impl Editor<'_> {
         }
     }
 
-    /// How many nodes there are from a node on downward.
+    /// The number of nodes from a node on downward.
     fn under(&self, base: u32, ty: usize) -> usize {
         let mut waiting = vec![(base, ty)];
         let mut count = 0;
@@ -104,7 +104,7 @@ impl Editor<'_> {
     fn in_order(&self, base: u32, ty: usize, to: Target) -> Option<Vec<Found>> {
         let types = self.schema.types(to);
         let mut nodes = Vec::new();
-        // Nodes, and whether what is before them has been met.
+        // Nodes, each with a flag that is true if everything before it has been met.
         let mut waiting = vec![((base, ty), false)];
         while let Some(((base, ty), is_met)) = waiting.pop() {
             let shape = self.shape(ty);

@@ -35,7 +35,7 @@ pub(crate) enum Removed {
     Stuck,
 }
 
-/// How a node is changed whose items have become fewer.
+/// The change of a node whose items have become fewer.
 pub(crate) enum Plan {
     /// Its items are written again.
     Write(Vec<Item>, Fit),
@@ -197,7 +197,7 @@ impl Editor<'_> {
         false
     }
 
-    /// How many elements a block has to have: none of a node with others that are always there.
+    /// The least number of elements of a block: 0 for a node with others that are always there.
     fn least(&self, ty: usize, block: usize) -> u32 {
         let node = &self.schema.nodes()[ty];
         let others = node.elems().any(|(number, field)| number != block && field.is_nonempty());
@@ -210,7 +210,7 @@ impl Editor<'_> {
         }
     }
 
-    /// How many elements of a block are few: a quarter of what it takes, and what it has to have.
+    /// A block with at most this many elements has few: a quarter of its usual number, and not below its least.
     fn few(&self, ty: usize, block: usize) -> u32 {
         let node = &self.schema.nodes()[ty];
         match node.fields[block].array() {
@@ -231,7 +231,7 @@ impl Editor<'_> {
         elems(items) as u32 <= self.few(ty, own)
     }
 
-    /// How a node of the path is changed to have these items; `None` if that cannot be.
+    /// The change by which a node of the path gets these items; `None` if that cannot be.
     pub fn plan(&mut self, level: usize, items: Vec<Item>) -> Option<Plan> {
         let visit = self.path[level];
         let link = self.link_of(level);
@@ -303,8 +303,8 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Puts the next element below in the place of one of the last node's, and leads the path to there: its word, and what was
-    /// moved.
+    /// Puts the next element below in the place of one of the last node's, and leads the path to there: its word, and the
+    /// elements that were moved.
     fn pull(&mut self, at: u32) -> Option<(u32, Before)> {
         let visit = *self.path.last()?;
         let mut cells = Vec::new();

@@ -1,6 +1,6 @@
 //! Subtensors that are made anew with many changes at once.
 //!
-//! Where a run of changes is a considerable part of what is stored under a parent position, that is read in order, merged with the
+//! If a run of changes is a considerable part of the elements under a parent position, these are read in order, merged with the
 //! changes, and written as a new tree, of which each node is a copy of one in a template (`nodes/template.rs`):
 //!
 //! ```text
@@ -27,12 +27,12 @@ use crate::nodes::walk::{Run, Visitor, runs};
 
 /// Subtensors of more elements are changed element by element, and those that would get twice as many.
 const MOST: usize = 256;
-/// So are those that have more elements for each change.
+/// The same holds for those with more elements for each change.
 const PART: usize = 4;
-/// And those of so few nodes, unless there are as many changes as elements: an element goes into a block faster.
+/// The same holds for those of so few nodes, unless there are as many changes as elements: an element goes into a block faster.
 const FEW_NODES: usize = 3;
 
-/// What is kept to make subtensors anew.
+/// The data to make subtensors anew with.
 #[derive(Debug)]
 pub(crate) struct Renewal {
     shapes: Shapes,
@@ -73,7 +73,7 @@ enum Origin {
     Change(usize),
 }
 
-/// What is stored under a parent position.
+/// The elements and nodes under a parent position.
 #[derive(Debug, Default)]
 struct Read {
     /// Coordinates and positions.
@@ -98,7 +98,7 @@ impl Visitor for Read {
 }
 
 impl Read {
-    /// Reads what is under a parent position; false if it is more than `most` elements.
+    /// Reads the elements under a parent position; false if they are more than `most`.
     fn all(&mut self, view: View, parent: u32, most: usize) -> bool {
         self.elements.clear();
         self.nodes.clear();
@@ -236,7 +236,7 @@ impl Editor<'_> {
     }
 }
 
-/// Merges what is stored with changes.
+/// Merges the stored elements with changes.
 fn merge(stored: &[(u32, u32)], changes: &Changes<'_>, run: std::ops::Range<usize>, merged: &mut Vec<Merged>) {
     merged.clear();
     let mut stored = stored.iter().copied().peekable();

@@ -1,9 +1,9 @@
 //! Many changes of a level, row after row.
 //!
-//! Changes are sorted by parent position and coordinate, and each coordinate occurs once under its parent position. A *run* is what one
-//! parent position has of them. A run that is a considerable part of what is stored there is merged with that at once (`renew.rs`);
-//! of others, each change is carried out where it is. The nodes that come next are asked for on the way, as most of the time would go
-//! by waiting for them.
+//! Changes are sorted by parent position and coordinate, and each coordinate occurs once under its parent position. A *run* is the
+//! changes under one parent position. A run that is a considerable part of the elements there is merged with them at once
+//! (`renew.rs`); in other runs, each change is carried out at its place. The nodes that come next are asked for on the way, as most
+//! of the time would go by waiting for them.
 //!
 //! ```text
 //! parents      2 2 2 5 9 9        runs     2: put 1 4 8      5: put 3      9: put 0 7
@@ -47,8 +47,8 @@ impl Changes<'_> {
     }
 }
 
-/// Told of each change: the position of its coordinate, if it was stored, and the values. Of removals, before they are carried out, and
-/// only of those of which something is stored.
+/// Told of each change: the position of its coordinate, if it was stored, and the values. For removals it is called before they are
+/// carried out, and only for those whose coordinates are stored.
 pub(crate) type Changed<'a> = dyn FnMut(usize, Option<u32>, &mut Buffer) + 'a;
 
 /// Carries out changes of an innermost level; how many were. The others were not, as the schema has no way for the first of them.
@@ -176,7 +176,7 @@ impl Editor<'_> {
     fn fetch_ahead(&self, parents: &[u64], run: std::ops::Range<usize>) {
         let (roots, words) = (self.root.as_slice::<u32>(), self.node.as_slice::<u32>());
         let (Some(roots), Some(words)) = (roots, words) else { return };
-        // Of several types, the first stands for all.
+        // The first of several types stands for all.
         let types = self.schema.types(self.schema.entry());
         let root_slot = types.first().and_then(|ty| self.schema.nodes()[*ty].layout.slot);
         let root = |ahead: usize| parents.get(run.start + ahead).and_then(|parent| roots.get(*parent as usize));
@@ -185,7 +185,7 @@ impl Editor<'_> {
         }
         let node = |ahead: usize| root(ahead).map(|handle| (*handle & !(self.schema.align() - 1)) as usize);
         if let Some(base) = node(NEAR) {
-            // In a row that was laid out at once, what the root has before it and behind it is around it.
+            // In a row that was laid out at once, the nodes before and behind the root lie around it.
             let lines = [base, base.wrapping_sub(LINE), base + LINE];
             lines.into_iter().for_each(|word| fetch(words.as_ptr().wrapping_add(word)));
         }
@@ -196,7 +196,7 @@ impl Editor<'_> {
     }
 }
 
-/// How many changes ahead handles of root nodes are asked for, the nodes, and their values.
+/// The number of changes ahead at which handles of root nodes are asked for; the nodes; and their values.
 const FAR: usize = 16;
 const NEAR: usize = 8;
 const NEXT: usize = 4;

@@ -1,7 +1,7 @@
 //! The comparisons that lead through a node, written down once for each type.
 //!
 //! In an ordered schema most types have elements that are all used, and at most one child between two of them. Then a search needs no
-//! list of what a gap has: the last child before the first element that is greater is where to go on.
+//! list of a gap's children: it goes on at the last child before the first element that is greater.
 //!
 //! ```text
 //! bst              seq = l, e, r        child l, element e, child r
@@ -18,13 +18,13 @@ use crate::nodes::View;
 /// One comparison, or a child on the way.
 #[derive(Clone, Copy, Debug)]
 enum Probe {
-    /// A child: its word, and what it refers to.
+    /// A child: its word, and the types that it refers to.
     Child(u32, Target),
     /// An element: its word and its position.
     Elem(u32, u32),
-    /// Elements side by side: their field, the word of their length, and whether there may be none.
+    /// Elements side by side: their field, the word of their length, and a flag that is true if there may be none.
     Block(usize, u32, bool),
-    /// Elements, with a child before each: their fields, what the children refer to, and the word of the length.
+    /// Elements, with a child before each: their fields, the types that the children refer to, and the word of the length.
     Pairs { elems: usize, children: usize, to: Target, size: u32 },
 }
 
@@ -39,7 +39,8 @@ pub(crate) struct Search {
 pub(crate) enum Way {
     /// To the element: its word and its position.
     Found(u32, u32),
-    /// To the child in the gap: its word, and what it refers to. If it is null, the gap is also at this place of an array of elements.
+    /// To the child in the gap: its word, and the types that it refers to. If it is null, the gap is also at this place of an array of
+    /// elements.
     Child(u32, Target, Option<(usize, u32)>),
     /// To a gap without a child, and the place of it in an array of elements.
     Gap(Option<(usize, u32)>),
@@ -164,7 +165,7 @@ impl View<'_> {
         }
     }
 
-    /// How many of so many coordinates from a word on are less than one, their number, and if the next one is it.
+    /// The number of coordinates from a word on that are less than one, the number of all, and true if the next one is it.
     #[inline]
     fn reach(&self, first: u64, count: u32, coordinate: u32) -> (u32, u32, bool) {
         let words = self.node.get(first as usize..first as usize + count as usize).unwrap_or_default();

@@ -6,7 +6,7 @@ use lacunar_notation::Rule;
 
 use crate::einsum::ast::{Callee, Expr, ExprKind};
 
-/// The rule of an index, and what is in its parentheses.
+/// The rule of an index, and the content of its parentheses.
 pub(super) fn of(index: &Expr) -> Option<(Rule, &[Expr])> {
     match &index.kind {
         ExprKind::Apply { name, args, callee: Callee::Named } => Some((Rule::parse(&name.text)?, args)),

@@ -1,7 +1,7 @@
-//! Relations in brackets, in loops that are written: what is known of their tensors.
+//! Relations in brackets, in loops that are written: the facts about their tensors.
 //!
-//! On exit each is an indicator as those that are made for indices are: it says whether its index is of the tensor that is assigned, and
-//! how large the last dimension is where that is none of a tensor.
+//! On exit each is an indicator as those that are made for indices are: it tells if its index is of the tensor that is assigned, and the
+//! size of the last dimension if that is none of a tensor.
 //!
 //! ```text
 //! forall(i, forall(d, y(i) += [d == i + 1] * x(d)))       d: a dimension of `x`
@@ -28,7 +28,7 @@ pub(super) fn indicators(ast: &Ast) -> Indicators {
 }
 
 impl Expansion<'_> {
-    /// Notes what the brackets of a statement are for.
+    /// Notes the use of a statement's brackets.
     pub(super) fn bracketed(&mut self, statement: &Statement) {
         let mut accesses: Vec<(&str, Vec<&str>)> = Vec::new();
         collect(&statement.rhs, &mut accesses);

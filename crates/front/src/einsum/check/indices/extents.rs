@@ -4,7 +4,8 @@
 //! C(i + size(A, 0), j) += B(i,j)      A: 3 x 4      C(i + 3, j) += B(i,j)
 //! ```
 //!
-//! The tensor is one whose sizes are declared, or given with its values. In an index, `size` is this word; `size[A]` is an element of a tensor.
+//! The tensor is one whose sizes are declared, or given with its values. In an index, `size` is this word; `size[A]` is an element of a
+//! tensor.
 
 use crate::einsum::ast::{Callee, Expr, ExprKind, Number};
 use crate::einsum::declarations::Declarations;

@@ -1,7 +1,7 @@
-//! The names in actions: which tensors have values where, in the order of the text.
+//! The names in actions: the tensors that have values at each place, in the order of the text.
 //!
-//! A round of a loop may read what an earlier round has assigned; the first has nothing to read but what was there before. So a
-//! tensor has a value from the first action in the text that gives it one.
+//! A round of a loop may read values that an earlier round has assigned; the first can read only those from before the loop. So
+//! a tensor has a value from the first action in the text that gives it one.
 
 use lacunar_base::Span;
 use lacunar_notation::Role;
@@ -210,8 +210,8 @@ impl<'a> Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    /// Adds what is filled and has no dimensions by anything else in the program: a number, as in `fill n nnz(A)`. A tensor of which
-    /// entries are counted, read, made up or changed is none. Returns true if there is one.
+    /// Adds tensors that are filled and have no dimensions by anything else in the program: a number, as in `fill n nnz(A)`. A
+    /// tensor of which entries are counted, read, made up or changed is none. Returns true if there is one.
     fn numbers_filled(&mut self, actions: &[Action], counted: &[(&str, Span)]) -> bool {
         let (mut filled, mut others) = (Vec::new(), Vec::new());
         Action::visit(actions, &mut |action| match &action.kind {
@@ -269,7 +269,7 @@ impl Entry {
         Entry { order, span, role, may_be_given: false, is_given: false, is_index: false }
     }
 
-    /// True if the type and the format follow from what is assigned.
+    /// True if the type and the format follow from the assigned value.
     pub(in crate::einsum::check) fn is_open(&self) -> bool {
         self.role == Role::Result && !self.is_given
     }
