@@ -57,7 +57,7 @@ const UNKNOWN_NAME: &str = "E0906";
 const JUDGED_AS_A_WHOLE: [&str; 3] = ["E1213", "E1214", "E1215"];
 
 /// The codes of refusals of loops by hand: positions and unique elements that a text does not say, a race, a sparse result that loops
-/// cannot append to or combine with, a structure that follows only if an operand is known to be another one in another order.
+/// cannot append to or combine with, a structure that follows only because an operand was made of another.
 const REFUSED: [&str; 9] = ["E1206", "E1207", "E1209", "E1210", "E1213", "E1214", "E1217", "E1310", "E1415"];
 
 /// A check of an instance; the error is the fault.

@@ -26,7 +26,7 @@ mod visit;
 mod walk;
 
 use lacunar_formats::Schema;
-use lacunar_imp::{ArrayId, Block, Builder, CompareOp, ExprId, Stmt, VarId};
+use lacunar_imp::{ArrayId, BinaryOp, Block, Builder, CompareOp, ExprId, Stmt, VarId};
 
 use super::{Arrays, At, Demand, Length, LevelCode, Position};
 use visit::Visit;
@@ -143,8 +143,9 @@ impl LevelCode for Nodes {
         true
     }
 
-    fn most_between(&self, _b: &mut Builder, _begin: ExprId, _end: ExprId) -> ExprId {
-        self.size
+    fn most_between(&self, b: &mut Builder, begin: ExprId, _end: ExprId) -> ExprId {
+        let all = self.count_positions(b, begin, self.size);
+        b.binary(BinaryOp::Min, self.size, all)
     }
 
     fn nodes(&self) -> Option<&Nodes> {

@@ -30,8 +30,8 @@ pub(super) fn emit(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(), D
     let none = || Diagnostic::internal("a level that has blocks has no nodes");
     let nodes = code.nodes().ok_or_else(none)?;
     let walk = iter::open_blocks(cx, iterator, (&*code, nodes), l.scope)?;
-    let size = cx.size(l.var);
-    let scope = l.entered(cx, &mut |_| size);
+    let start = cx.b.int(0);
+    let scope = l.entered(cx, &mut |cx| code.most_between(&mut cx.b, start, start));
     let l = &l.within(&scope);
     let (name, kind, var) = (iter::name(cx, iterator), l.kind(cx), cx.var_name(l.var));
     let valid = nodes.is_valid(&mut cx.b, &walk);
