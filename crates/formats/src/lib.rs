@@ -20,6 +20,7 @@ mod registry;
 mod scalar;
 pub mod schema;
 mod slots;
+mod stretch;
 pub mod structure;
 mod width;
 
@@ -35,5 +36,6 @@ pub use packing::{Packing, PackingFault, Runs};
 pub use registry::KindError;
 pub use scalar::Scalar;
 pub use schema::{Schema, SchemaError, Template};
+pub use stretch::Stretch;
 pub use structure::Structure;
 pub use width::IndexWidth;

@@ -23,8 +23,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{PoisonError, RwLock};
 
-use lacunar_sets::{Affine, Bound, Count, Level, Nest, Piece, Relation, Set, Space};
+use lacunar_sets::{Affine, Bound, Count, Level, MapPiece, Nest, Piece, Relation, Set, Space};
 
+use crate::stretch::{Stretch, stretch};
 use crate::structure::{Named, NamedFault, Structure, bounds};
 
 /// The storage of a structure's unique elements: a dense level, and banded ones under it.
@@ -53,6 +54,10 @@ struct Packed {
     counts: Vec<Option<Count>>,
     /// For each level its runs, if they are alike.
     runs: Vec<Option<Runs>>,
+    /// Neighboring rows that are alike.
+    stretch: Option<Stretch>,
+    /// For each level the coordinate that all others follow from, if every element follows from one that has these coordinates.
+    sources: Option<Vec<Option<i64>>>,
     /// True if no element is 0 by its place.
     is_full: bool,
 }
@@ -150,9 +155,11 @@ impl Packing {
         let nests = nests.ok_or(PackingFault::TooHard)?;
         let nests: Vec<Nest> = nests;
         let runs = runs(&nests, modes);
+        let stretch = stretch(&nests, structure.context(), modes.len());
         let is_full = is_full(&structure);
+        let sources = sources(&structure, modes).filter(|_| is_full);
         let (arguments, modes) = (arguments.to_vec(), modes.to_vec());
-        let packed = Packed { named, arguments, modes, structure, nests, counts, runs, is_full };
+        let packed = Packed { named, arguments, modes, structure, nests, counts, runs, stretch, sources, is_full };
         let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(same) = known.iter().find(is_same) {
             return Ok(Packing(same));
@@ -221,6 +228,24 @@ impl Packing {
         self.0.runs.get(level).copied().flatten()
     }
 
+    /// For each level the coordinate that elements at all others follow from, if that says where the value of every element is: one that has
+    /// these coordinates, and its own in the other levels.
+    ///
+    /// ```
+    /// use lacunar_formats::Packing;
+    /// let of = |name: &str| Packing::parse(name, 2).unwrap().sources().map(<[_]>::to_vec);
+    /// assert_eq!(of("identical_rows"), Some(vec![Some(0), None]));
+    /// assert_eq!((of("constant"), of("symmetric")), (Some(vec![Some(0), Some(0)]), None));
+    /// ```
+    pub fn sources(self) -> Option<&'static [Option<i64>]> {
+        self.0.sources.as_deref()
+    }
+
+    /// Neighboring rows of which each has as many coordinates, if that can be told for all sizes.
+    pub fn stretch(self) -> Option<&'static Stretch> {
+        self.0.stretch.as_ref()
+    }
+
     /// The intervals of coordinates that are stored in a tensor of these sizes, for each level under the outermost one: the number of the
     /// level, and the interval under each parent in its order. `None` if the structure is not one of tensors of these sizes, or a number does
     /// not fit.
@@ -248,6 +273,34 @@ impl Packing {
 fn is_full(structure: &Structure) -> bool {
     let outside = || bounds(structure.space(), structure.context())?.subtract(&structure.support()?);
     structure.is_symmetric() || outside().is_some_and(|outside| outside.is_empty().is_yes())
+}
+
+/// For each level the coordinate that all others follow from, if redundant elements differ from their unique ones in nothing else, and unique
+/// ones have it.
+fn sources(structure: &Structure, modes: &[usize]) -> Option<Vec<Option<i64>>> {
+    if structure.is_symmetric() {
+        return None;
+    }
+    let space = structure.space();
+    let sizes = space.params.len();
+    let (first, others) = structure.redundancy().pieces().split_first()?;
+    let is_same = |piece: &MapPiece| piece.target == first.target && piece.coefficient.is_one();
+    if !is_same(first) || !others.iter().all(is_same) {
+        return None;
+    }
+    let mut seen = space.universe();
+    let mut found = vec![None; modes.len()];
+    for (dim, form) in first.target.iter().enumerate() {
+        let own = Affine::variable(sizes + dim);
+        if form.is_constant() {
+            let level = modes.iter().position(|mode| *mode == dim)?;
+            found[level] = Some(form.offset());
+            seen.equal(own.shifted(-form.offset())?);
+        } else if *form != own {
+            return None;
+        }
+    }
+    structure.unique().is_subset(&Set::of_piece(space.clone(), seen)).is_yes().then_some(found)
 }
 
 /// The runs of each level, as far as they are alike.

@@ -279,6 +279,26 @@ impl Machine {
         }
     }
 
+    /// A tile of sums that stays in the registers: its rows, and the bytes of each.
+    ///
+    /// Each row has two vectors, which are loaded once for all rows, and multiplied by one number of each row. There are 32 registers where
+    /// vectors have 64 bytes, and 16 otherwise; sixteen sums under way are enough for any processor.
+    ///
+    /// ```
+    /// use lacunar_machine::Machine;
+    /// assert_eq!(Machine::named("zen4").unwrap().tile(), (8, 128));
+    /// assert_eq!(Machine::named("generic-v3").unwrap().tile(), (6, 64));
+    /// ```
+    pub fn tile(&self) -> (u64, u64) {
+        const VECTORS: u64 = 2;
+        const MOST_SUMS: u64 = 16;
+        let bytes = u64::from(self.vector_bytes());
+        let registers = if bytes == 64 { 32 } else { 16 };
+        // Beside the sums there are the vectors of a row, and the number.
+        let rows = (registers - VECTORS - 1) / VECTORS;
+        (rows.min(MOST_SUMS / VECTORS), VECTORS * bytes)
+    }
+
     /// The answers that code depends on.
     pub fn tuning(&self) -> Tuning {
         Tuning { filling: self.filling(), vector_bytes: self.vector_bytes() }

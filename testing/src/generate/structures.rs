@@ -30,13 +30,18 @@ const MASKS: [(&str, BinaryFn); 5] = [
 /// The largest size of a dimension: every point is gone through.
 const MOST_SIZE: u64 = 40;
 /// Structures of matrices of any sizes, of square ones, and of cubes.
-const ANY: [&str; 8] = [
+const ANY: [&str; 13] = [
     ":lower",
     ":strictly_upper",
     ":banded(1,2)",
     ":chess",
     ":arrow(1)",
     ":zero",
+    ":leslie",
+    ":diagonal",
+    ":onehot(1,2)",
+    ":identical_rows",
+    ":identical_columns",
     "(i,j): i + j <= 4",
     "(i,j): 2 i <= 3 j + 1",
 ];
@@ -50,7 +55,8 @@ const SQUARE: [&str; 7] = [
     "(i,j): X(j,i) = X(i,j); i - j <= 2",
 ];
 const COMPLEX: [&str; 2] = [":hermitian", ":skew_hermitian"];
-const CUBE: [&str; 4] = [":simplex", ":symmetric", "(i,j,k): X(j,i,k) = X(i,j,k)", "(i,j,k): i <= k"];
+const CUBE: [&str; 6] =
+    [":simplex", ":symmetric", ":fixed(0,1,1,2)", ":constant", "(i,j,k): X(j,i,k) = X(i,j,k)", "(i,j,k): i <= k"];
 
 /// The sketch with structures, and its instance, if there are some that its operands can have.
 pub(super) fn with_structures(rng: &mut Rng, sketch: Sketch, instance: Instance) -> (Sketch, Instance) {

@@ -38,6 +38,8 @@ mod repeated;
 mod runs;
 mod singleton;
 mod slots;
+mod source;
+pub mod stretch;
 mod strided;
 mod unordered;
 mod word;
@@ -282,6 +284,11 @@ pub trait LevelCode: std::fmt::Debug {
         true
     }
 
+    /// True if the bounds under a parent hold one position at most, which [`LevelCode::only`] gives.
+    fn is_single(&self) -> bool {
+        false
+    }
+
     /// True if neighboring positions under one parent have neighboring coordinates.
     fn is_gapless(&self) -> bool {
         false
@@ -464,10 +471,16 @@ pub fn level_code(
         arrays.push(array(*part, &format!("{}{}_{}", tensor.name, level + 1, part.name), dtype));
     }
     let arrays = Arrays { arrays: &arrays, size, whole };
-    if kind == format.levels()[level].kind {
-        return make(kind, arrays).into();
+    let packing = format.packing().filter(|_| stored != *format);
+    let made: Rc<dyn LevelCode> = match kind == format.levels()[level].kind {
+        true => make(kind, arrays).into(),
+        false => banded::make_array(arrays, packing.and_then(|packing| packing.runs(level))).into(),
+    };
+    // Redundant elements are read where their unique ones stand.
+    match packing.and_then(|packing| packing.sources()?.get(level).copied().flatten()) {
+        Some(source) => Rc::new(source::Sourced { level: made, source }),
+        None => made,
     }
-    banded::make_array(arrays, format.packing().and_then(|packing| packing.runs(level))).into()
 }
 
 /// The code of the levels of a sorted workspace: a coordinate list whose length is a variable.

@@ -66,7 +66,7 @@ fn traits_of(cx: &Lowerer<'_>, iterator: &Iterator, scope: &Scope) -> Traits {
         shared: properties.shared,
         runs: code.as_ref().is_some_and(|code| code.has_runs()),
         blocks: code.as_ref().and_then(|code| code.nodes()).is_some_and(Nodes::has_blocks),
-        single: properties.single && !properties.branchless,
+        single: (properties.single && !properties.branchless) || code.as_ref().is_some_and(|code| code.is_single()),
         words: advances_by_words(cx.kernel, iterator),
         innermost: iterator.level + 1 == tensor.order(),
         marked: tensor.role.is_marked(),

@@ -55,6 +55,7 @@ mod iter;
 mod loops;
 mod needed;
 mod nest;
+mod once;
 mod producers;
 mod region;
 mod room;

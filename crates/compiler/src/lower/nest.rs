@@ -317,7 +317,7 @@ fn finish(
             let begin = cx.b.mul(number, size);
             let begin = cx.b.add(first, begin);
             if scope.is_whole_strip(var) {
-                scope.know(Fact::InStrip(*parent, InStrip { place: var, begin, len: high }));
+                scope.know(Fact::InStrip(*parent, InStrip { place: Some(var), begin, len: high }));
             }
             let (low, high) = (cx.b.add(begin, low), cx.b.add(begin, high));
             finish(cx, *parent, (low, high), body, &scope)

@@ -19,6 +19,7 @@ use lacunar_notation::{TensorId, VarId};
 
 use super::count::Additions;
 use super::nest::Pending;
+use super::region::whole::Whole;
 use super::room::Room;
 use super::sinks::bitmap::Walk;
 use super::sinks::carried::Carry;
@@ -76,6 +77,8 @@ pub(super) enum Fact {
     LastStrip,
     /// The values of a variable are those of a whole strip.
     InStrip(VarId, InStrip),
+    /// A loop takes all values that an equation leaves.
+    Whole(Whole),
     /// The block of a recovered variable is known to lie inside of the dimension.
     WholeBlock(VarId),
     /// This is the last block of some recovered variable, of which a part may lie outside.
@@ -123,8 +126,8 @@ pub(super) enum Fact {
 /// A whole strip of a variable's values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InStrip {
-    /// The place inside of the strip.
-    pub place: VarId,
+    /// The place inside of the strip, if the schedule has a variable for it.
+    pub place: Option<VarId>,
     /// The first value.
     pub begin: ExprId,
     /// The number of values: a constant.

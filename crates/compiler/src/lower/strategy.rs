@@ -34,6 +34,8 @@ pub(super) enum Strategy {
     Dense,
     /// Every coordinate is visited, in pieces between borders.
     Borders,
+    /// Every coordinate is visited, in pieces in one of which more is known of what is inside.
+    Parts,
     /// Every coordinate is visited in lanes, in which operands are tested.
     Tested,
     /// Like [`Strategy::Tested`], or, if few coordinates are stored, over a list of them.
@@ -101,6 +103,8 @@ pub(super) struct Circumstances {
     pub is_uncertain: bool,
     /// True if it is worth parting by the borders of indices.
     pub has_borders: bool,
+    /// It has a part in which more is known of what is inside.
+    pub has_parts: bool,
 }
 
 /// The kind that the schedule asks for in the loop over a leaf, threads aside.
@@ -163,6 +167,7 @@ pub(super) fn choose(lattice: &Lattice, body: &Stmt, traits: &[Traits], circumst
             }
         }
         [Point::ALL] if circumstances.has_borders => Strategy::Borders,
+        [Point::ALL] if circumstances.has_parts => Strategy::Parts,
         [Point::ALL] => Strategy::Dense,
         _ if !loops.contains(&Point::ALL) && merged.members().all(|k| traits[k].words) => Strategy::Words(loops),
         [only] if only.0.count_ones() == 1 => {
@@ -250,6 +255,7 @@ impl fmt::Display for InWords<'_> {
             Strategy::Nothing => write!(f, "nothing is done"),
             Strategy::Dense => write!(f, "every coordinate"),
             Strategy::Borders => write!(f, "every coordinate, between borders"),
+            Strategy::Parts => write!(f, "every coordinate, a part that is known apart"),
             Strategy::Tested => write!(f, "every coordinate, {} tested", names.join(", ")),
             Strategy::Listed => {
                 write!(f, "every coordinate, {} tested, or a list of what it stores", names[0])
@@ -314,6 +320,7 @@ mod tests {
         is_innermost: true,
         is_uncertain: false,
         has_borders: false,
+        has_parts: false,
     };
     const LANES: Circumstances = Circumstances { kind: LoopKind::Vector(0), ..HERE };
 

@@ -21,8 +21,8 @@ use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Monoid, Rol
 
 use super::convert::{old_values, read_converted, rename, stored_as};
 use super::{
-    Conversion, Plan, Request, Search, Source, auto, cost, factor, finish, gathers, given, insert, lists, order, same,
-    storage, workspaces,
+    Conversion, Plan, Request, Search, Source, across, auto, cost, factor, finish, gathers, given, insert, lists,
+    order, same, storage, workspaces,
 };
 use crate::algebra::{background, fills, is_left_out, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
@@ -360,6 +360,7 @@ impl<'a> Draft<'a> {
             return Vec::new();
         }
         let mut chosen: Vec<Command> = given::order_command(&self.kernel, order).into_iter().collect();
+        chosen.extend(across::tiles(&mut self.kernel, self.request.memory, &mut self.notes));
         chosen.extend(auto::schedule(&mut self.kernel, &mut self.notes));
         chosen
     }

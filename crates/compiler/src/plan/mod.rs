@@ -10,6 +10,7 @@
 //! Paper: Kjolstad et al. 2017, §4.2, requires the graph of storage orders to be acyclic and refuses the rest; Ahrens et al.,
 //! *Autoscheduling for Sparse Tensor Algebra* (PLDI 2022), choose orders by asymptotic cost, as is done here with sizes.
 
+mod across;
 mod auto;
 mod candidates;
 mod combined;
@@ -153,8 +154,9 @@ pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) ->
     let Some(settled) = packed::settled(program, statement, Sight::Arrays) else {
         return plan_as_seen(program, statement, request);
     };
-    // The dimensions of a packed result are not taken apart.
-    let is_mapped = settled.is_in_place && maps::requested(&settled.program, statement, request.schedule).is_some();
+    // The dimensions of what is packed are not taken apart.
+    let is_seen = settled.is_in_place || !settled.sourced.is_empty();
+    let is_mapped = is_seen && maps::requested(&settled.program, statement, request.schedule).is_some();
     let sights = if is_mapped { [Sight::Whole; 2] } else { [Sight::Arrays, Sight::Levels] };
     for sight in sights {
         let Some(settled) = packed::settled(program, statement, sight) else { continue };

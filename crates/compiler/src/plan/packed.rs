@@ -3,6 +3,7 @@
 //! ```text
 //! y(i) = A(i,j) * x(j)             A packed(symmetric)      its unique elements, each read once (`structure/mirror.rs`)
 //! B(i,j) = A(i,k) * X(k,j)         the same                 the whole tensor, which has a place for every element
+//! C(i,j) = A(i,j) * X(i,j)         X packed(identical_rows) the first row of X, at every i
 //! C(i,j) = A(i,j) + X(t,i)*X(t,j)  A, C packed(symmetric)   unique elements of C, computed of those of A
 //! ```
 //!
@@ -14,7 +15,7 @@
 //! §4.2 and §5.5.
 
 use lacunar_formats::Format;
-use lacunar_notation::{Access, AssignOp, Assignment, Program, Role, TensorId};
+use lacunar_notation::{Access, AssignOp, Assignment, Program, Role, Tensor, TensorId};
 use lacunar_sets::{Affine, Set};
 
 use super::{Conversion, Plan};
@@ -29,7 +30,7 @@ pub(super) enum Sight {
     Arrays,
     /// Operands as levels that are iterated.
     Levels,
-    /// Results as whole tensors, too.
+    /// Results as whole tensors, too, and all operands that are not read once.
     Whole,
 }
 
@@ -38,6 +39,8 @@ pub(super) struct Settled {
     pub program: Program,
     /// Operands that are read whole.
     whole: Vec<TensorId>,
+    /// Operands of which redundant elements are read where their unique ones stand.
+    pub sourced: Vec<TensorId>,
     /// True if the result is made as a whole, and packed then.
     is_packed_later: bool,
     /// True if some operand is seen as an array.
@@ -66,7 +69,7 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
     let others_are_dense = statement.rhs.accesses().iter().all(|access| {
         let tensor = &program.tensors[access.tensor];
         let is_array = tensor.format.is_dense() && tensor.format.map().is_none() && tensor.role != Role::Indicator;
-        is_array || (is_packed(access.tensor) && is_within(access.tensor))
+        is_array || has_sources(tensor) || (is_packed(access.tensor) && is_within(access.tensor))
     });
     let sees_arrays = sight == Sight::Arrays && others_are_dense;
     // The statement reads earlier values of the result, which have to be an array as it is.
@@ -75,6 +78,7 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
     let mut made = Settled {
         program: program.clone(),
         whole: Vec::new(),
+        sourced: Vec::new(),
         is_packed_later: is_packed(result) && !is_in_place,
         has_arrays: false,
         is_in_place: is_packed(result) && is_in_place,
@@ -87,6 +91,9 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
                 declared.format = declared.format.as_array();
                 made.has_arrays = true;
             }
+        } else if has_sources(declared) && tensor != result && sight != Sight::Whole {
+            declared.format = declared.format.as_array();
+            made.sourced.push(tensor);
         } else if declared.structure.as_deref().is_some_and(|structure| !structure.is_without_redundancy()) {
             unique.push(tensor);
         }
@@ -123,6 +130,11 @@ impl Settled {
             plan.notes
                 .push(format!("`{}` ({}) is completed: the statement reads all of it", declared.name, declared.format));
         }
+        for tensor in self.sourced {
+            let name = &program.tensors[tensor].name;
+            plan.notes
+                .push(format!("`{name}` is read as it is stored: all of its elements are those of some coordinates"));
+        }
         let result = &program.tensors[plan.result];
         if self.is_packed_later {
             let format = plan.kernel.tensors[plan.result].format.clone();
@@ -133,6 +145,11 @@ impl Settled {
         }
         plan
     }
+}
+
+/// True if coordinates alone tell where the value of every element of a packed tensor is.
+fn has_sources(tensor: &Tensor) -> bool {
+    tensor.format.packing().is_some_and(|packing| packing.sources().is_some())
 }
 
 /// The elements that a packed result stores, if their conditions can end loops.

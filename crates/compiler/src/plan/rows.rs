@@ -41,8 +41,6 @@ const STRIP_BYTES: u64 = REGISTER_BYTES / 4;
 /// The most bytes of a strip of a row whose length is known, which is divided evenly.
 const MOST_STRIP_BYTES: u64 = REGISTER_BYTES / 2;
 
-/// The rows of a tile of registers: as many vectors are loaded for each as for all others together.
-const TILE_ROWS: u64 = 8;
 /// The least number of tiles, along either side: other elements are formed as rows are.
 const LEAST_TILES: u64 = 4;
 
@@ -55,6 +53,7 @@ struct Rows<'a> {
     order: Vec<VarId>,
     chosen: &'a Schedule,
     strict: bool,
+    memory: Memory,
 }
 
 /// A schedule for `lhs = flat` whose rows are summed up in registers, if there are such rows. Threads and lanes share the loops
@@ -70,11 +69,11 @@ pub(super) fn schedule(
     let plain = choose(kernel, lhs, flat, Search::Cost, memory);
     let factored = if strict { None } else { choose_factored(kernel, lhs, flat, plain.cost, memory) };
     let order = factored.map_or(plain, |(choice, _)| choice).order;
-    let rows = Rows { kernel, lhs, summed, body, order, chosen, strict };
+    let rows = Rows { kernel, lhs, summed, body, order, chosen, strict, memory };
     if !rows.order.iter().all(|var| lhs.vars.contains(var) || summed.contains(var)) {
         return None;
     }
-    let inside = || rows.sums_inside(memory).and_then(|inside| Some((inside.tiled()?, inside.order)));
+    let inside = || rows.sums_inside().and_then(|inside| Some((inside.tiled()?, inside.order)));
     let in_order = |kinds: Vec<CommandKind>| (kinds, rows.order.clone());
     let in_place = || rows.short().or_else(|| rows.long()).map(in_order);
     let (kinds, order) = rows.tiled().map(in_order).or_else(inside).or_else(in_place)?;
@@ -86,7 +85,7 @@ pub(super) fn schedule(
 impl<'a> Rows<'a> {
     /// The same with the sums just outside of the last variable, if each operand stays in the cache: tiles of registers read one of them again
     /// for every strip of another, but the result once, to which loops in the given order add every product.
-    fn sums_inside(&self, memory: Memory) -> Option<Rows<'a>> {
+    fn sums_inside(&self) -> Option<Rows<'a>> {
         let operands: BTreeSet<TensorId> = self.body.accesses().iter().map(|access| access.tensor).collect();
         let bytes = |operand: &TensorId| {
             let tensor = &self.kernel.tensors[*operand];
@@ -97,7 +96,7 @@ impl<'a> Rows<'a> {
         let (row, outer) = self.order.split_last()?;
         let (sums, others): (Vec<VarId>, Vec<VarId>) = outer.iter().partition(|var| self.summed.contains(var));
         let order = [others, sums, vec![*row]].concat();
-        let fits = largest <= memory.near_bytes();
+        let fits = largest <= self.memory.near_bytes();
         (fits && order != self.order).then_some(Rows { order, ..*self })
     }
 
@@ -125,7 +124,8 @@ impl<'a> Rows<'a> {
             |var: VarId, number: u64| fresh(self.kernel, &format!("{}{number}", self.kernel.vars[var].name)),
             |var: VarId| self.kernel.vars[var].size,
         );
-        let width = REGISTER_BYTES / TILE_ROWS / self.body.dtype.arithmetic().size() as u64;
+        let (tile_rows, row_bytes) = self.memory.tile;
+        let width = row_bytes / self.body.dtype.arithmetic().size() as u64;
         let is_large = |var: VarId, size: u64| size_of(var).is_some_and(|all| all >= LEAST_TILES * size);
         let is_alone = outer[first..].iter().all(|var| self.summed.contains(var)) && !self.summed.contains(&row);
         let is_shared = |access: &AccessKey| access.vars.contains(&row) && !access.vars.contains(tiled);
@@ -133,7 +133,7 @@ impl<'a> Rows<'a> {
         let fits = is_alone
             && width > 1
             && is_large(row, width)
-            && is_large(*tiled, TILE_ROWS)
+            && is_large(*tiled, tile_rows)
             && self.is_row(row)
             && self.accesses().all(is_array)
             && self.body.accesses().into_iter().map(AccessKey::from).any(|access| is_shared(&access))
@@ -149,7 +149,7 @@ impl<'a> Rows<'a> {
             inner: inner.clone(),
             size,
         };
-        let mut kinds = vec![split(*tiled, &tiles, &rows, TILE_ROWS), split(row, &strips, &places, width)];
+        let mut kinds = vec![split(*tiled, &tiles, &rows, tile_rows), split(row, &strips, &places, width)];
         let names = |vars: &[VarId]| vars.iter().map(|var| self.name(*var)).collect::<Vec<Name>>();
         let inside = [rows, places.clone()];
         kinds.push(CommandKind::Reorder(

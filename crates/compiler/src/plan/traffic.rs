@@ -23,19 +23,21 @@ use crate::iterate::iterators::AccessKey;
 /// The bytes of a line.
 const LINE: f64 = 64.0;
 
-/// The cost of cache lines on a machine.
+/// The cost of cache lines on a machine, and the room that registers have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
     /// The lines that stay in the cache of a thread.
     pub near: f64,
     /// The work of bringing another one in, in scalar iterations.
     pub line: f64,
+    /// A tile of sums that stays in the registers: its rows, and the bytes of each.
+    pub tile: (u64, u64),
 }
 
 impl Memory {
     /// The memory of a machine.
     pub fn of(machine: &Machine) -> Memory {
-        Memory { near: machine.near_lines(), line: machine.line_work() }
+        Memory { near: machine.near_lines(), line: machine.line_work(), tile: machine.tile() }
     }
 
     /// The bytes that are near.
@@ -47,7 +49,7 @@ impl Memory {
 impl Default for Memory {
     /// The memory of the generic machine: 256 KiB, and a level-3 cache.
     fn default() -> Memory {
-        Memory { near: 4096.0, line: 4.0 }
+        Memory::of(&Machine::generic())
     }
 }
 

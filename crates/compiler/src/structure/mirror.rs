@@ -189,7 +189,8 @@ fn is_full(tensor: &Tensor) -> bool {
         return true;
     }
     let is_given = matches!(tensor.role, Role::Index | Role::Input | Role::Result);
-    let has_all = tensor.format.packing().is_none();
+    // What is seen as an array has a place for every element if one coordinate stands for all.
+    let has_all = tensor.format.packing().is_none_or(|packing| packing.sources().is_some());
     is_given && !tensor.is_unique && tensor.format.is_dense() && has_all && is_plain(&tensor.format)
 }
 

@@ -55,9 +55,13 @@ pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Re
         });
     };
     let zero = cx.b.int(0);
-    cx.each(kind, cx.var_name(strip.place), (zero, strip.len), |cx, place| {
+    let name = strip.place.map_or("place", |place| cx.var_name(place));
+    cx.each(kind, name, (zero, strip.len), |cx, place| {
         let i = cx.b.add(strip.begin, place);
-        let scope = l.scope.with(Fact::Value(l.var, i)).with(Fact::Value(strip.place, place));
+        let mut scope = l.scope.with(Fact::Value(l.var, i));
+        if let Some(own) = strip.place {
+            scope.know(Fact::Value(own, place));
+        }
         cases(cx, l, Point::ALL, &[], &scope)
     })
 }

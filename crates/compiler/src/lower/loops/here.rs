@@ -58,13 +58,15 @@ pub(super) fn circumstances(cx: &Lowerer<'_>, l: &Loop<'_>) -> Circumstances {
             is_uncertain |= !is_own && l.scope.uncertain(&access).is_some();
         }
     });
+    let kind = cx.loop_kind(l.var, l.scope);
     Circumstances {
-        kind: cx.loop_kind(l.var, l.scope),
+        kind,
         merge: kernel.provenance.merge(leaf),
         is_whole: region::is_whole(kernel, l.var, l.scope),
         reduces: matches!(l.body, Stmt::Assign(assign) if !assign.lhs.vars.contains(&l.var)),
         is_innermost: matches!(l.body, Stmt::Assign(_)),
         is_uncertain,
         has_borders: super::borders::has(kernel, l.var, l.body, l.scope),
+        has_parts: kind == LoopKind::Serial && super::parts::has(kernel, l.var, l.body, l.scope),
     }
 }

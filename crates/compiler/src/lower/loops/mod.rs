@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `dense` | every coordinate of the region |
 //! | `borders` | every coordinate of the region, in pieces between borders (`Borders`) |
+//! | `parts` | every coordinate of the region, in pieces in one of which more is known (`Parts`) |
 //! | `lanes` | every coordinate, in lanes in which operands are tested (`Tested`) |
 //! | `listed` | lists of the coordinates that a tested operand stores |
 //! | `positions` | the positions of one iterator, or at most one of them |
@@ -17,9 +18,9 @@
 //! | `words` | stored words of 64 coordinates |
 //! | `bits` | words that are made of iterators |
 //!
-//! Four more are parts of them: `here` describes a loop and its circumstances, `together` opens iterators that are advanced together,
-//! `divided` takes conditions out of loops over positions, and `lanes` also appends to a result the coordinates that loops over stored
-//! words visit.
+//! Seven more are parts of them: `stretches` and `whole` find the parts of `parts`, `here` describes a loop and its circumstances, `copies`
+//! counts how often a body may be repeated, `together` opens iterators that are advanced together, `divided` takes conditions out of loops
+//! over positions, and `lanes` also appends to a result the coordinates that loops over stored words visit.
 //!
 //! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual
 //! statement, with the coordinate and the positions of the point's iterators known.
@@ -31,6 +32,7 @@ mod bits;
 mod blocks;
 mod borders;
 mod cases;
+mod copies;
 mod dense;
 mod divided;
 mod gallop;
@@ -38,11 +40,14 @@ mod here;
 mod lanes;
 mod listed;
 mod merge;
+mod parts;
 mod pieces;
 mod positions;
 mod runs;
+mod stretches;
 mod together;
 mod union;
+mod whole;
 mod words;
 
 use lacunar_base::Diagnostic;
@@ -51,43 +56,17 @@ use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 
 use super::scope::{Fact, Scope};
-use super::strategy::{InWords, Strategy, choose, copies_of};
+use super::strategy::{InWords, Strategy, choose};
 use super::{Lowerer, iter, region};
 use crate::iterate::lattice::Lattice;
 use here::{Loop, circumstances};
-
-/// The most copies of loops and assignments that loops around them may make, one for each case of each: with more, a loop tests its
-/// operands instead.
-const MOST_COPIES: u64 = 500;
-
-/// The lattice of a loop around a body, and the most copies that this loop and those around it make of the body. The lattice is coarsened
-/// if its cases would make too many.
-fn with_few_copies(lattice: Lattice, body: &Stmt, scope: &Scope) -> (Lattice, u64) {
-    let told = |fact: &Fact| if let Fact::Copies(copies) = fact { Some(*copies) } else { None };
-    let around = scope.facts().find_map(told).unwrap_or(1);
-    let copies = |lattice: &Lattice| around.saturating_mul(copies_of(lattice, body));
-    let are_many = copies(&lattice).saturating_mul(size_of(body)) > MOST_COPIES;
-    let lattice = if are_many && lattice.points.len() > 1 { lattice.coarsened() } else { lattice };
-    let all = copies(&lattice);
-    (lattice, all)
-}
-
-/// The number of loops and assignments in a statement.
-fn size_of(stmt: &Stmt) -> u64 {
-    match stmt {
-        Stmt::Assign(_) => 1,
-        Stmt::Forall(_, body) => 1 + size_of(body),
-        Stmt::Where { consumer, producer } => size_of(consumer) + size_of(producer),
-        Stmt::Sequence(stmts) => stmts.iter().map(size_of).sum(),
-    }
-}
 
 /// The loops over an original variable, within the limits of the scope.
 pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Scope) -> Result<(), Diagnostic> {
     let lattice = Lattice::build(cx.kernel, body, var).map_err(|error| {
         Diagnostic::internal(format!("{} sparse operands meet in one loop; at most 64 can", error.0))
     })?;
-    let (lattice, copies) = with_few_copies(lattice, body, scope);
+    let (lattice, copies) = copies::with_few(lattice, body, scope);
     let scope = &region::confine(cx, var, &lattice, scope)?.with(Fact::Copies(copies));
     let traits = iter::traits(cx, &lattice, scope);
     let l = Loop { var, body, lattice: &lattice, traits: &traits, scope };
@@ -104,6 +83,7 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
         Strategy::Nothing => Ok(()),
         Strategy::Dense => dense::emit(cx, &l),
         Strategy::Borders => borders::emit(cx, &l),
+        Strategy::Parts => parts::emit(cx, &l),
         Strategy::Tested => lanes::emit(cx, &l),
         Strategy::Listed => listed::emit(cx, &l),
         Strategy::Positions(k) => positions::emit(cx, &l, *k),

@@ -121,6 +121,10 @@ pub(super) fn emit_one(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize) -> Result<(
         None => iter::bounds(cx, iterator, l.scope)?,
     };
     let mut scope = l.entered(cx, &mut |cx| cx.b.sub(end, begin));
+    let is_certain = only.and_then(|only| cx.b.as_const(only.present)).is_some_and(|present| present.bits != 0);
+    if is_certain {
+        return at_position(cx, &l.within(&scope), k, begin);
+    }
     let some = only.map_or_else(|| cx.b.compare(CompareOp::Lt, begin, end), |only| only.present);
     if let (Some(only), Stmt::Assign(assign)) = (only, l.body) {
         read_ahead(cx, (iterator, only), assign, &mut scope)?;

@@ -18,6 +18,7 @@
 
 pub(super) mod computed;
 pub(super) mod recovered;
+pub(super) mod whole;
 
 use lacunar_base::Diagnostic;
 use lacunar_imp::BinaryOp;
@@ -56,6 +57,9 @@ const RESTRICTIONS: [&dyn Restriction; 2] = [&recovered::InsideDimension, &compu
 /// Confines a variable whose loop comes next to all that is known of its values: restrictions, and the intervals of the lattice.
 pub(super) fn confine(cx: &mut Lowerer<'_>, var: VarId, lattice: &Lattice, scope: &Scope) -> Result<Scope, Diagnostic> {
     let mut scope = scope.clone();
+    if whole::confine(cx, var, &lattice.confining, &mut scope) {
+        return Ok(scope);
+    }
     for restriction in RESTRICTIONS {
         restriction.confine(cx, var, lattice, &mut scope)?;
     }

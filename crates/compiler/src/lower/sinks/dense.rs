@@ -13,9 +13,9 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId, UnaryOp};
-use lacunar_notation::VarId;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
+use lacunar_notation::{AssignOp, VarId};
 
 use super::values::{add_to, clear_block, cleared_value};
 use super::{Addition, Checkpoint, Sink};
@@ -27,6 +27,7 @@ use crate::lower::Lowerer;
 use crate::lower::caches::{is_more_than_kept, past};
 use crate::lower::coverage::{has_shared_loop, writes_all};
 use crate::lower::derive::position;
+use crate::lower::once::writes_once;
 use crate::lower::region::leaves_out;
 use crate::lower::region::recovered::{has_outside_places, is_confined};
 use crate::lower::scope::Scope;
@@ -45,6 +46,8 @@ struct Dense {
     past: Option<ExprId>,
     /// The condition that all of it is cleared before, instead of each part inside of loops.
     apart: Option<ExprId>,
+    /// One addition is made to each value, which is set by it.
+    is_once: bool,
 }
 
 /// The loops in which a dense result is set to its fill value.
@@ -60,13 +63,14 @@ enum Clearing {
 
 /// Makes a dense result ready.
 pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> Result<Scope, Diagnostic> {
-    let clearing = clearing(cx, &access);
+    let is_once = is_once(cx, &access);
+    let clearing = if is_once { Clearing::Never } else { clearing(cx, &access) };
     let past = match clearing {
         Clearing::Never => past(cx, &access).map(|past| cx.b.define("past", past)),
         // The elements that were cleared are in the cache.
         Clearing::Inside(_) | Clearing::Strips { .. } => None,
     };
-    let mut dense = Dense { access, clearing, past, apart: None };
+    let mut dense = Dense { access, clearing, past, apart: None, is_once };
     dense.clear(cx, scope)?;
     dense.clear_apart(cx, scope)?;
     Ok(scope.writing(dense.access.tensor, Rc::new(dense)))
@@ -120,6 +124,14 @@ fn clearing(cx: &Lowerer<'_>, access: &AccessKey) -> Clearing {
         stmt = body;
     }
     strip.unwrap_or(Clearing::Inside(depth))
+}
+
+/// True if one addition is made to each value of a result, all of which are computed.
+fn is_once(cx: &Lowerer<'_>, access: &AccessKey) -> bool {
+    let Kernel { tensors, updates, followers, .. } = cx.kernel;
+    let tensor = &tensors[access.tensor];
+    let is_array = tensor.view.is_none() && tensor.format.map().is_none() && tensor.format.packing().is_none();
+    cx.options.phase.computes() && !updates && followers.is_none() && is_array && writes_once(cx, access)
 }
 
 /// True if all assignments to a result are to the places of one access.
@@ -199,7 +211,8 @@ impl Sink for Dense {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
         // A copy or a piece is read soon.
         let past = self.past.filter(|_| scope.code(self.access.tensor).is_none());
-        add_to(cx, addition, past, scope)
+        let op = if self.is_once { AssignOp::Set } else { addition.op };
+        add_to(cx, &Addition { op, key: addition.key.clone(), ..*addition }, past, scope)
     }
 
     fn is_array(&self) -> bool {
