@@ -52,7 +52,7 @@ pub(crate) fn stretch(nests: &[Nest], context: &Piece, sizes: usize) -> Option<S
             let rows = rows_of(&stretch, context, sizes)?;
             let are_apart = others.clone().all(|(_, other)| are_apart(&rows, other, sizes));
             let is_alone = nests.len() == 1;
-            are_apart.then(|| Stretch { are_others_empty: stretch.are_others_empty && is_alone, ..stretch })
+            are_apart.then_some(Stretch { are_others_empty: stretch.are_others_empty && is_alone, ..stretch })
         })
     })
 }

@@ -73,8 +73,8 @@ impl Error {
                     .hint("name as many dimensions as the tensor has")
             }
             Error::TooHard { span } => Diagnostic::error("E1509", "it can't be told what this structure leaves")
-                .label(span, "too many parts, or too large numbers")
-                .hint("write it with fewer parts and smaller numbers"),
+                .label(span, "too many parts, too large numbers, or a relation along lines that the condition cuts")
+                .hint("write it with fewer parts and smaller numbers, or leave the relation away"),
             Error::Several { first, span } => Diagnostic::error("E1506", "a rule has one relation")
                 .secondary(first, "the first one")
                 .label(span, "another relation")

@@ -4,6 +4,7 @@
 //! meet at one place of a result (copies, carried sums, indivisible additions: [`super::sinks`]). The body of a piece is lowered
 //! as if it were alone.
 
+mod balance;
 pub(super) mod pieces;
 pub(super) mod threads;
 pub(super) mod work;

@@ -38,16 +38,16 @@
 //! Paper: Senanayake et al. 2020, §5.1.
 
 use lacunar_base::Diagnostic;
-use lacunar_formats::{DType, Level};
+use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, CompareOp, ExprId, LoopKind, UnaryOp};
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{Parts, Race, Unit};
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
-use crate::iterate::iterators::{AccessKey, level_var, result_of, sparse_levels};
+use super::balance::{balanced_by, first_of, has_rows_of_others};
+use crate::iterate::iterators::result_of;
 use crate::iterate::races::{filled_inside, written_together};
-use crate::levels::At;
 use crate::lower::derive::{first_below, range};
 use crate::lower::nest::leaf_loop;
 use crate::lower::room::with_room;
@@ -55,7 +55,7 @@ use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sinks::carried::Room;
 use crate::lower::sinks::copies::{Copies, Extent, Shares};
 use crate::lower::sinks::{Append, atomic, carried, copies, exact, finish_result, given, piece, placed, workspace};
-use crate::lower::storage::{ancestor, code, count_positions, level};
+use crate::lower::storage::{code, count_positions};
 use crate::lower::{INDEX, Lowerer, Phase};
 
 /// Chunks for each thread, so that threads that are done early find more to do.
@@ -279,7 +279,7 @@ pub(in crate::lower) fn assemble_in_pieces(
     // much of a reduction is left that may stop.
     let is_listed = |tensor: TensorId| cx.kernel.tensors[tensor].role != Role::Workspace(WorkspaceKind::Scalar);
     let is_uneven = |tensor: &TensorId| is_listed(*tensor) || copies::may_be_done(cx, *tensor);
-    let is_even = !filled_inside(body).iter().any(is_uneven);
+    let is_even = !filled_inside(body).iter().any(is_uneven) && !has_rows_of_others(cx.kernel, var, body);
     let copied = exact::with_room(cx, var, body, &access, &scope);
     let chunks = chunks(cx, var, interval, body, is_even || copied.is_some(), &scope);
     let lists = piece::declare(cx, tensor, chunks, copied.is_some(), &scope)?;
@@ -408,67 +408,6 @@ fn by_workers<T>(
             })
         })
     })
-}
-
-/// The operand with the most values of those whose first level the loop over a variable visits, and its last sparse level above those
-/// whose positions are not in the order of their parents.
-fn balanced_by(kernel: &Kernel, var: VarId, body: &Stmt) -> Option<(AccessKey, usize)> {
-    if !kernel.provenance.is_plain(var) {
-        return None;
-    }
-    let mut found: Option<(AccessKey, usize)> = None;
-    let values = |key: &AccessKey| kernel.tensors[key.tensor].nnz.unwrap_or(0);
-    body.visit_assigns(&mut |assign| {
-        for key in assign.rhs.accesses().into_iter().map(AccessKey::from) {
-            let is_first = kernel.tensors[key.tensor].role == Role::Input
-                && !key.vars.is_empty()
-                && level_var(kernel, &key, 0) == var
-                && tells_coordinates(kernel.tensors[key.tensor].format.levels()[0]);
-            let numbered = |(_, level): &(usize, Level)| level.kind.schema().is_none();
-            let deepest = sparse_levels(kernel, key.tensor).take_while(numbered).last().map(|(level, _)| level);
-            if let (true, Some(deepest)) = (is_first, deepest)
-                && found.as_ref().is_none_or(|(known, _)| values(known) < values(&key))
-            {
-                found = Some((key, deepest));
-            }
-        }
-    });
-    found
-}
-
-/// True if every position of an outermost level tells a coordinate, and the coordinates ascend.
-fn tells_coordinates(level: Level) -> bool {
-    let (properties, can) = (level.properties(), level.capabilities());
-    properties.full || (properties.ordered && properties.compact && can.iterate_positions)
-}
-
-/// The first coordinate of a chunk: that under which value number `chunk * stored / chunks` of an operand is stored. For the
-/// first chunk, and for the one behind the last, it is `edge`.
-fn first_of(
-    cx: &mut Lowerer<'_>,
-    key: &AccessKey,
-    deepest: usize,
-    (chunk, chunks, stored): (ExprId, ExprId, ExprId),
-    edge: ExprId,
-    scope: &Scope,
-) -> Result<ExprId, Diagnostic> {
-    let zero = cx.b.int(0);
-    let first = cx.b.declare("bound", edge);
-    let is_after = cx.b.compare(CompareOp::Gt, chunk, zero);
-    let is_before = cx.b.compare(CompareOp::Lt, chunk, chunks);
-    let is_inside = cx.b.and(is_after, is_before);
-    cx.when(is_inside, |cx| {
-        let before = cx.b.mul(chunk, stored);
-        let mut position = cx.b.binary(BinaryOp::Div, before, chunks);
-        for number in (1..=deepest).rev() {
-            position = ancestor(cx, key, number, position, scope)?;
-        }
-        let at = At { parent: zero, position, state: None };
-        let coordinate = level(cx, key, 0, scope)?.coordinate(&mut cx.b, "bound_at", at);
-        cx.b.assign(first, coordinate);
-        Ok::<(), Diagnostic>(())
-    })?;
-    Ok(cx.b.var(first))
 }
 
 /// The number of chunks that the loop over an interval of a variable's values is cut into.
