@@ -8,8 +8,7 @@
 //! ```
 //!
 //! A [`Scope`] is a pointer to the newest fact, which points to those before it, and the number of loops over original variables around.
-//! Adding a fact copies no other, and a later fact about the same thing hides an earlier one. Nothing is said of the code that is emitted
-//! there.
+//! Adding a fact copies no other, and a later fact about the same thing hides an earlier one. Facts say nothing of the code that is emitted.
 
 use std::rc::Rc;
 
@@ -48,8 +47,7 @@ pub(super) enum Fact {
     Read(AccessKey, ExprId),
     /// The values that a variable of the provenance graph takes here.
     Range(VarId, Interval),
-    /// The number of values of this inner variable of a fused pair by which the outer one advances, fixed where the first loop over pairs
-    /// begins.
+    /// The values of this inner variable of a fused pair by which the outer one advances, fixed where the first loop over pairs begins.
     Width(VarId, ExprId),
     /// The size of the strips that a variable is divided into, fixed likewise.
     Strip(VarId, ExprId),
