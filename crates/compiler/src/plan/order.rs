@@ -4,6 +4,8 @@
 //! completion in natural order, or in one in which places that several operands are moved to come last. Among orders of equal cost the
 //! natural one wins: the variables of the result in the order of its levels, then the summed ones as they occur.
 
+use std::collections::BTreeMap;
+
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{Access, Expr, ExprKind, VarId};
 
@@ -159,6 +161,9 @@ pub(super) fn ranked(
     let choices = natural.len().saturating_sub(ties.0.len().min(2));
     let width = if choices <= EXHAUSTIVE { usize::MAX } else { BEAM };
     let mut looked_at = 0;
+    // A beginning is judged by the same whole order as one of its continuations.
+    let mut known: BTreeMap<Vec<VarId>, f64> = BTreeMap::new();
+    let mut cost = |order: Vec<VarId>| *known.entry(order).or_insert_with_key(|order| cost(order));
     for _ in 0..natural.len() {
         let mut next: Vec<(f64, Vec<VarId>)> = Vec::new();
         for (_, prefix) in &beam {
@@ -169,8 +174,8 @@ pub(super) fn ranked(
                 let mut order = prefix.clone();
                 order.push(var);
                 looked_at += 1;
-                let late = ties.completed_late(&order, natural).map(|late| cost(&late));
-                let least = late.into_iter().fold(cost(&ties.completed(&order, natural)), f64::min);
+                let late = ties.completed_late(&order, natural).map(&mut cost);
+                let least = late.into_iter().fold(cost(ties.completed(&order, natural)), f64::min);
                 next.push((least, order));
             }
         }
