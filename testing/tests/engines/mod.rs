@@ -331,11 +331,11 @@ pub fn has_no_text(kernel: &Loops) -> bool {
     !kernel.stored.recovered.is_empty() || kernel.tensors.iter().any(|(_, tensor)| is_apart(tensor))
 }
 
-/// True if a printed kernel has loops that are not read: positions under a workspace, the unique elements of a tensor, positions of
-/// a tensor that planning has made of another, or a result whose structure follows only because it has.
+/// True if a printed kernel has loops that are not read: positions under a workspace, the unique elements of a tensor, or positions of
+/// a tensor that planning has made of another.
 pub fn is_unreadable(error: &Error) -> bool {
     matches!(error, Error::Program { diagnostics, .. }
-        if diagnostics.iter().all(|found| ["E1206", "E1207", "E1310", "E1415"].contains(&found.code)))
+        if diagnostics.iter().all(|found| ["E1206", "E1207", "E1415"].contains(&found.code)))
 }
 
 /// The storage of a kernel's inputs and results: formats, and conversions.

@@ -14,12 +14,12 @@ use lacunar_imp::{ArrayId, Builder, ExprId};
 
 use super::{At, Demand, LevelCode, Only, Position};
 
-/// A form of the row: what is added to a multiple of it.
+/// A linear form of the row: `factor` times it, plus `rest`.
 #[derive(Clone, Copy, Debug)]
 pub struct First {
     /// The factor of the row.
     pub factor: i64,
-    /// What does not depend on it.
+    /// The term that does not depend on the row.
     pub rest: ExprId,
 }
 

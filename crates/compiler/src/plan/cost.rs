@@ -36,7 +36,7 @@ const CONVERSION: f64 = 12.0;
 /// Work of one value put into a marked, and into a sorted workspace.
 const MARKED: f64 = 4.0;
 const SORTED: f64 = 40.0;
-/// Work of one coordinate in a merge of two lists: one comparison, whose outcome no processor foresees.
+/// Work of one coordinate in a merge of two lists: a comparison, and a branch that the processor mispredicts.
 const MERGED: f64 = 3.0;
 /// Work of an innermost iteration in a vector loop, and of a strided or gathered operand in it.
 const VECTOR: f64 = 0.25;

@@ -189,7 +189,7 @@ fn is_full(tensor: &Tensor) -> bool {
         return true;
     }
     let is_given = matches!(tensor.role, Role::Index | Role::Input | Role::Result);
-    // What is seen as an array has a place for every element if one coordinate stands for all.
+    // A packed operand that is read as an array has a place for every element only if one coordinate stands for all others.
     let has_all = tensor.format.packing().is_none_or(|packing| packing.sources().is_some());
     is_given && !tensor.is_unique && tensor.format.is_dense() && has_all && is_plain(&tensor.format)
 }

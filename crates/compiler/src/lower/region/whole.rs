@@ -24,7 +24,7 @@ pub(in crate::lower) struct Whole {
     pub rest: i64,
     /// The third variable of the equation, which has as many values.
     pub told: VarId,
-    /// How many there are.
+    /// The number of values.
     pub len: u64,
 }
 
