@@ -7,6 +7,7 @@
 //! Engines compile first, as far as the imperative IR ([`Job`]). Instances that passed before with the same IR
 //! ([`Passed`]) are not run again.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -212,9 +213,7 @@ fn check(instance: &Instance, outcomes: &[Outcome], results: &[(String, Found)])
         let found = results.iter().find(|(result, _)| result == name);
         found.map(|(_, found)| found).ok_or_else(|| format!("no result `{name}`"))
     };
-    let is_read = |tensor: &Tensor| tensor.role == Role::Input || tensor.format.packing().is_some();
-    let mut inputs = instance.program.tensors.iter().filter(|(_, tensor)| is_read(tensor));
-    let filled = inputs.any(|(_, tensor)| compare::fills_up(&tensor.format));
+    let filled = reads_filling(instance);
     for outcome in outcomes {
         let Found { coo, fill } = find(&outcome.name)?;
         compare::values(outcome, coo)?;
@@ -249,20 +248,46 @@ fn known(instance: &Instance, name: &str, expected: &Entries, outcome: Option<&O
     known
 }
 
-/// Compares where results are stored. Zeros that fill up have a sign that engines may come to in different ways, and are no entries.
+/// True if zeros fill up the storage of an operand: a kernel computes with them, or leaves them out where it converts the operand.
+fn reads_filling(instance: &Instance) -> bool {
+    let is_read = |tensor: &Tensor| tensor.role == Role::Input || tensor.format.packing().is_some();
+    let mut inputs = instance.program.tensors.iter().filter(|(_, tensor)| is_read(tensor));
+    inputs.any(|(_, tensor)| compare::fills_up(&tensor.format))
+}
+
+/// Compares where results are stored. Zeros that fill up are no entries. Engines may come to the sign of another zero in different ways, and
+/// a conversion keeps zeros only where one is negative.
 fn same_storage(instance: &Instance, a: &[(String, Found)], b: &[(String, Found)]) -> Result<(), String> {
+    let filled = reads_filling(instance);
     for (name, left) in a {
         let Some((_, right)) = b.iter().find(|(other, _)| other == name) else { continue };
         let mut tensors = instance.program.tensors.iter().filter(|(_, tensor)| tensor.name == *name);
-        let are_same = match tensors.any(|(_, tensor)| compare::fills_up(&tensor.format)) {
+        let are_same = match filled || tensors.any(|(_, tensor)| compare::fills_up(&tensor.format)) {
             true => nonzeros(&left.coo) == nonzeros(&right.coo),
-            false => left.coo.coords == right.coo.coords,
+            false => left.coo.coords == right.coo.coords || differ_by_signs(left, right),
         };
         if !are_same {
             return Err(format!("`{name}` is not stored at the same coordinates"));
         }
     }
     Ok(())
+}
+
+/// True if all that one of two results stores alone are zeros, and some zero has a sign.
+fn differ_by_signs(a: &Found, b: &Found) -> bool {
+    let coordinates = |coo: &Coo, place: usize| coo.coords.iter().map(|column| column.get(place)).collect::<Vec<_>>();
+    let stored = |found: &Found| (0..found.coo.len()).map(|place| coordinates(&found.coo, place)).collect();
+    let mut has_sign = false;
+    let mut adds_zeros = |one: &Found, other: &Found| {
+        let stored: BTreeSet<_> = stored(other);
+        let values = scalars(&one.coo.values).into_iter().enumerate();
+        let mut alone = values.filter(|(place, value)| {
+            has_sign |= matches!(value, Scalar::Real(number) if *number == 0.0 && number.is_sign_negative());
+            !stored.contains(&coordinates(&one.coo, *place))
+        });
+        alone.all(|(_, value)| value.is_zero())
+    };
+    adds_zeros(a, b) && adds_zeros(b, a) && has_sign
 }
 
 /// The coordinates of entries that are not zero.

@@ -122,7 +122,10 @@ pub(crate) fn emit<'ctx>(
         memo: vec![None; source.exprs.len()],
         memoized: Vec::new(),
         vectors: Vectors::of(machine, tuning),
-        needs: Needs { loops: source.vars.iter().any(|(_, var)| var.ty.is_complex()) },
+        needs: Needs {
+            loops: source.vars.iter().any(|(_, var)| var.ty.is_complex()),
+            scalars: hints::converts_computed(source),
+        },
         called: Default::default(),
     };
     emitter.unpack_arguments()?;

@@ -82,7 +82,7 @@ pub fn ship(kernels: &[Shipped<'_>], form: Form) -> Result<Vec<u8>, LlvmError> {
     let support = parse(&context, &texts.concat())?;
     prepare(&support, &baseline);
     support.verify().map_err(refused)?;
-    optimize(&support, Needs { loops: true }, &baseline, &options(&Cpu::VERSIONS[0]))?;
+    optimize(&support, Needs { loops: true, scalars: false }, &baseline, &options(&Cpu::VERSIONS[0]))?;
     whole.link_in_module(support).map_err(refused)?;
     // The kernels find the table by its name, which is of no concern to others.
     if let Some(table) = whole.get_function("lac.table") {

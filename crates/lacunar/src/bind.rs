@@ -121,17 +121,19 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
     }
 }
 
-/// Gives a variable that was renamed the size of the other: it first appears where that does, and has a number behind its name.
+/// Gives a variable that was renamed the size of the other, or the other its size: both first appear at the same place, and one has a
+/// number behind its name.
 fn share_with_renamed(kernel: &Kernel, sizes: &mut [Option<u64>]) {
+    let is_numbered = |name: &str, of: &str| {
+        let number = name.strip_prefix(of);
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
+    };
+    let is_same = |a: &IndexVar, b: &IndexVar| {
+        a.span == b.span && (is_numbered(&a.name, &b.name) || is_numbered(&b.name, &a.name))
+    };
     for var in kernel.vars.handles().filter(|var| kernel.vars[*var].span != Span::NONE) {
         let own = &kernel.vars[var];
-        let is_same = |info: &IndexVar| {
-            let number = own.name.strip_prefix(info.name.as_str());
-            let is_numbered =
-                number.is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()));
-            info.span == own.span && is_numbered
-        };
-        let like = |(other, info): (VarId, &IndexVar)| sizes[other.index()].filter(|_| is_same(info));
+        let like = |(other, info): (VarId, &IndexVar)| sizes[other.index()].filter(|_| is_same(own, info));
         sizes[var.index()] = sizes[var.index()].or_else(|| kernel.vars.iter().find_map(like));
     }
 }

@@ -123,8 +123,8 @@ fn with_masked_result(rng: &mut Rng, sketch: &Sketch) -> Option<(Sketch, Instanc
     let statement = made.statements.get_mut(number).filter(|own| is_only && own.combines.is_none())?;
     let (vars, operand) = (statement.vars.clone(), made.tensors.get_mut(statement.result)?);
     let is_once = (1..vars.len()).all(|place| !vars[..place].contains(&vars[place]));
-    // The difference of two indices has to fit into 64 bits.
-    let may_be_compared = operand.dims.iter().all(|size| *size <= 1 << 62);
+    // Sums of two indices have to stay below 2^62.
+    let may_be_compared = operand.dims.iter().all(|size| *size < 1 << 61);
     if operand.given || operand.fill.is_some() || !is_once || !may_be_compared || !(2..4).contains(&vars.len()) {
         return None;
     }

@@ -30,6 +30,7 @@ use inkwell::llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporary
 use inkwell::llvm_sys::prelude::{LLVMDiagnosticInfoRef, LLVMMetadataRef};
 use inkwell::targets::TargetMachine;
 use inkwell::values::{AsValueRef, InstructionValue};
+use lacunar_formats::Kind;
 use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Function, Stmt, VarId};
 use lacunar_machine::{Filling, Tuning};
 
@@ -90,6 +91,55 @@ impl Vectors {
 pub(crate) struct Needs {
     /// True if there are loops that may be unrolled, vectorized or replaced by calls, or complex numbers, whose parts become vectors.
     pub(crate) loops: bool,
+    /// True if the superword vectorizer has to be left out: [`converts_computed`].
+    pub(crate) scalars: bool,
+}
+
+/// True if a function converts unsigned integers to real numbers that it has not just loaded.
+///
+/// LLVM 19's superword vectorizer computes integers in as few bits as they need, and then converts those that it takes as signed as if they
+/// were not: two of `uitofp (sext i16 %x to i32)` become `uitofp <2 x i16>`, and -4 becomes 65532 instead of 4294967292. What is loaded
+/// is not narrowed, and zeros are all that is left out of an unsigned number that is made wider.
+pub(super) fn converts_computed(function: &Function) -> bool {
+    fn collect(block: &Block, computed: &mut Vec<VarId>) {
+        for stmt in block {
+            match stmt {
+                Stmt::Define { var, .. } | Stmt::Assign { var, .. } => computed.push(*var),
+                Stmt::For { body, .. } | Stmt::While { body, .. } => collect(body, computed),
+                Stmt::If { then, otherwise, .. } => {
+                    collect(then, computed);
+                    collect(otherwise, computed);
+                }
+                _ => {}
+            }
+        }
+    }
+    let is_unsigned = |expr: ExprId| function.type_of(expr).kind() == Kind::Unsigned;
+    let converted: Vec<ExprId> = function
+        .exprs
+        .iter()
+        .filter_map(|(_, expr)| match *expr {
+            Expr::Cast(to, from) if is_unsigned(from) && matches!(to.kind(), Kind::Real | Kind::Complex) => Some(from),
+            _ => None,
+        })
+        .collect();
+    if converted.is_empty() {
+        return false;
+    }
+    let mut computed = Vec::new();
+    collect(&function.body, &mut computed);
+    converted.into_iter().any(|mut expr| {
+        loop {
+            match function.exprs[expr] {
+                Expr::Cast(_, from) if matches!(function.type_of(from).kind(), Kind::Unsigned | Kind::Bool) => {
+                    expr = from
+                }
+                Expr::Var(var) => break computed.contains(&var),
+                Expr::Const(_) => break false,
+                _ => break true,
+            }
+        }
+    })
 }
 
 /// True if LLVM may be able to vectorize a loop with a body, or to unroll it: all loops but those that have others in them, and

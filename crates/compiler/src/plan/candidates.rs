@@ -20,7 +20,7 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Command, CommandKind, Merge, Name, Race, Schedule, Unit};
 use lacunar_notation::{Access, Assignment, Expr, Program, VarId};
 
-use super::cost::cost;
+use super::cost::Costs;
 use super::draft::draft;
 use super::given::order_command;
 use super::skew::fresh;
@@ -140,8 +140,8 @@ impl Pool<'_> {
             self.offer(Search::Cost, schedule, "look-ups in place of merges");
         }
         let natural = order::natural_order(kernel, lhs, rhs);
-        let (ranked, _) =
-            order::ranked(&natural, &order::Ties::of(kernel, rhs), |order| cost(kernel, lhs, rhs, order, self.memory));
+        let costs = Costs::new(kernel, lhs, rhs, self.memory);
+        let (ranked, _) = order::ranked(&natural, &order::Ties::of(kernel, rhs), |order| costs.of(order));
         let least = ranked.first().map_or(0.0, |(cost, _)| *cost);
         if order::choose(kernel, lhs, rhs, Search::Plain, self.memory).cost <= least * FAR {
             self.offer(Search::Plain, Schedule::default(), "the plain loop nest");

@@ -1,5 +1,5 @@
-//! The restriction of loops by all operands of an expression together: the part of the cost model that does not depend on the order of the
-//! loops.
+//! What the cost model knows of an expression whatever the order of the loops is: the sums in it, the coordinates that they visit, and the
+//! restriction of loops by all operands together.
 //!
 //! A function intersects or unites its operands, depending on their values where they are absent. One walk through the expression
 //! finds this, and the cost model uses the answer for every order of loops that it compares.
@@ -9,10 +9,96 @@
 //! ```
 
 use lacunar_notation::concrete::Kernel;
-use lacunar_notation::{Access, Expr, ExprKind, Indicator};
+use lacunar_notation::{Access, Expr, ExprKind, Indicator, Monoid, VarId};
 
-use crate::algebra::{Support, background, choice, support};
+use super::storage::distinct_accesses;
+use crate::algebra::{Support, background, choice, is_left_out, support};
+use crate::iterate::iterators::AccessKey;
 use crate::operators::visited;
+
+/// The coordinates that a nest visits.
+#[derive(Clone, Copy)]
+pub(super) enum Visits {
+    /// All coordinates: if operands store nothing, the body still changes the value that it is combined into.
+    All,
+    /// The coordinates that operands store. With `left_out`, the nest skips elements that are fill values other than 0.
+    Stored { left_out: bool },
+}
+
+impl Visits {
+    /// The coordinates that the reduction of a body visits.
+    fn of(kernel: &Kernel, monoid: Monoid, body: &Expr) -> Visits {
+        match background(&kernel.tensors, body) {
+            Some(background) if background.absent && !is_left_out(monoid, background.value) => Visits::All,
+            _ => Visits::Stored { left_out: true },
+        }
+    }
+}
+
+/// An expression that one nest of loops computes: the whole of a statement, or what a sum adds up.
+pub(super) struct Part<'e> {
+    pub expr: &'e Expr,
+    pub visits: Visits,
+    pub combined: Combined<'e>,
+    /// The accesses in it, each once.
+    pub accesses: Vec<AccessKey>,
+    /// The accesses that are not in a sum, each once.
+    pub own_accesses: Vec<AccessKey>,
+    /// The number of operations that are not in a sum.
+    pub operations: f64,
+    /// The sums in it that are in no other sum in it.
+    pub sums: Vec<Sum<'e>>,
+}
+
+/// A sum in an expression.
+pub(super) struct Sum<'e> {
+    pub expr: &'e Expr,
+    /// The variables that it sums over, without those of sums in it.
+    pub summed: &'e [VarId],
+    /// The variables that it and the sums in it sum over.
+    pub reduced: Vec<VarId>,
+    pub free: Vec<VarId>,
+    pub body: Part<'e>,
+}
+
+impl<'e> Part<'e> {
+    pub fn of(kernel: &Kernel, expr: &'e Expr, visits: Visits) -> Part<'e> {
+        let mut part = Part {
+            expr,
+            visits,
+            combined: Combined::of(kernel, expr),
+            accesses: distinct_accesses(expr),
+            own_accesses: Vec::new(),
+            operations: 0.0,
+            sums: Vec::new(),
+        };
+        part.collect(kernel, expr);
+        part
+    }
+
+    fn collect(&mut self, kernel: &Kernel, expr: &'e Expr) {
+        match &expr.kind {
+            ExprKind::Access(access) => {
+                let key = AccessKey::from(access);
+                if !self.own_accesses.contains(&key) {
+                    self.own_accesses.push(key);
+                }
+            }
+            ExprKind::Literal(_) => {}
+            ExprKind::Reduce(monoid, summed, body) => self.sums.push(Sum {
+                expr,
+                summed,
+                reduced: expr.reduced_vars(),
+                free: expr.free_vars(),
+                body: Part::of(kernel, body, Visits::of(kernel, *monoid, body)),
+            }),
+            _ => {
+                self.operations += 1.0;
+                expr.children().into_iter().for_each(|child| self.collect(kernel, child));
+            }
+        }
+    }
+}
 
 /// An expression, with the way in which it combines the restrictions of loops. A converted number is one.
 pub(super) enum Combined<'e> {

@@ -254,7 +254,8 @@ impl<'a> Source<'a> {
         if schedule.commands.iter().any(|command| matches!(command.kind, CommandKind::Reorder(_))) {
             return Err(refusal);
         }
-        let estimate = |order: &[VarId]| cost::cost(&kernel, &lhs, &rhs, order, request.memory);
+        let costs = cost::Costs::new(&kernel, &lhs, &rhs, request.memory);
+        let estimate = |order: &[VarId]| costs.of(order);
         let natural = order::natural_order(&kernel, &lhs, &rhs);
         let (orders, _) = order::ranked(&natural, &order::Ties::of(&kernel, &rhs), estimate);
         let tried = orders.iter().take(ORDERS).find_map(|(_, order)| {

@@ -10,7 +10,7 @@ use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{Access, Expr, ExprKind, VarId};
 
 use super::Search;
-use super::cost::cost;
+use super::cost::{Costs, cost};
 use super::factor::{factor, may_factor};
 use super::storage::{appends_in, distinct_accesses, is_concordant, is_walked};
 use super::traffic::Memory;
@@ -40,8 +40,9 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search, 
         appends_in(&kernel.tensors[lhs.tensor].format, lhs, order)
             && distinct_accesses(rhs).iter().all(|access| is_concordant(kernel, access, order))
     };
+    let costs = Costs::new(kernel, lhs, rhs, memory);
     let chosen = |order: Vec<VarId>, reason: &str| {
-        let cost = cost(kernel, lhs, rhs, &order, memory);
+        let cost = costs.of(&order);
         Choice { order, cost, reason: reason.to_string() }
     };
     if natural.len() < 2 {
@@ -54,7 +55,7 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search, 
         let order = first_agreeing(&natural, &agrees).unwrap_or(natural);
         return chosen(order, "the plain loop nest");
     }
-    let (ranked, looked_at) = ranked(&natural, &Ties::of(kernel, rhs), |order| cost(kernel, lhs, rhs, order, memory));
+    let (ranked, looked_at) = ranked(&natural, &Ties::of(kernel, rhs), |order| costs.of(order));
     match ranked.into_iter().next() {
         Some((cost, order)) => {
             let reason = format!("estimated work {cost:.3e}, least of {looked_at} estimates");

@@ -145,7 +145,9 @@ pub(crate) fn mirrors(tensors: &Arena<Tensor>, statement: &Assignment) -> Option
     let has_all = result.format.packing().is_none();
     let is_array = result.format.is_dense() && has_all && is_plain(&result.format) && !result.dtype.is_storage();
     let is_same = rhs.dtype == result.dtype && !reads(tensors, &rhs, statement.lhs.tensor);
-    (found.is_empty() || (is_only && op_fits && is_array && is_same)).then_some(found)
+    // A map of an operand in any term makes a sum over its own dimensions of all terms.
+    let are_plain = rhs.accesses().into_iter().all(|access| is_plain(&tensors[access.tensor].format));
+    (found.is_empty() || (is_only && op_fits && is_array && is_same && are_plain)).then_some(found)
 }
 
 /// The products beside those of one term.

@@ -398,6 +398,7 @@ const FOUND: &[Found] = &[
     ("C(i,j) = v(j)", &[], "identical_rows"),
     ("C(i,j) = v(i)", &[], "identical_columns"),
     ("C(i,j) = c", &[], "constant"),
+    ("C(i,j) = 0 * A(i,j)", &[], "zero"),
     ("C(i,j) = A(i,j) + B(i,j)", &[("A", "lower"), ("B", "upper")], "general"),
     ("C(i,j) = A(i,j) * B(i,j)", &[("A", "lower"), ("B", "upper")], "diagonal"),
     ("C(i,j) = A(i,j) * B(i,j)", &[("A", "strictly_lower"), ("B", "upper")], "zero"),
@@ -431,6 +432,16 @@ fn a_zero_is_present_in_a_pattern() {
     let case = Case::typed(DType::F64, text, &[("i", 3), ("j", 3)], |_, _| None, 1).unwrap();
     let found = case.infer().unwrap();
     assert_eq!(found.unique().contains(&case.params(&found), &[1, 2]), Some(true), "{found}");
+}
+
+#[test]
+fn a_dividend_that_is_computed_is_not_absent() {
+    for text in ["C(i,j) = 0 / A(i,j)", "C(i,j) = (B(i,j) - B(j,i)) / A(i,j)"] {
+        let symmetric = |name: &str, order| (name == "B").then(|| named("symmetric", order, &[])).flatten();
+        let case = Case::typed(DType::F64, text, &[("i", 3), ("j", 3)], symmetric, 1).unwrap();
+        let found = case.infer().unwrap();
+        assert_eq!(found.unique().contains(&case.params(&found), &[1, 1]), Some(true), "{text}: {found}");
+    }
 }
 
 #[test]

@@ -228,8 +228,11 @@ impl<'a> State<'a> {
         collect(&statement.rhs, &mut read);
         let reads = |outcome: &Outcome| read.iter().any(|(id, _)| program.tensor(*id).name == outcome.name);
         let moot = self.outcomes.iter().any(|outcome| !outcome.moot.is_empty() && reads(outcome));
+        // Fill values that may be stored in an operand may be stored where a result is computed with them.
+        let is_loose = self.outcomes.iter().any(|outcome| outcome.is_loose && reads(outcome));
         let before = self.take(statement.target)?;
         let mut outcome = run(program, statement, (&self.stored, &self.fills, &self.inexact), before)?;
+        outcome.is_loose |= is_loose;
         let target = statement.target.index();
         let own = inexactness(program, &self.inexact, &statement.rhs);
         self.inexact[target] = own.max(self.inexact[target]);

@@ -213,7 +213,11 @@ impl Reader<'_> {
                     // Nothing else may tell the number of dimensions: then it is a number.
                     let tensor = self.named(&name.text).unwrap_or_else(|_| self.tensor(&name.text, 0));
                     let value = self.number(value)?;
-                    let dtype = self.types[tensor.index()].unwrap_or(DType::F64);
+                    // A pattern filled with 0 has no entries.
+                    let dtype = match self.types[tensor.index()] {
+                        Some(DType::Pattern) => DType::Bool,
+                        other => other.unwrap_or(DType::F64),
+                    };
                     Action::Fill(tensor, cast(value, dtype))
                 }
                 ActionKind::Random { tensor, kind, seed } => {

@@ -14,13 +14,15 @@ use super::Context;
 use super::closed::{Closed, whole};
 use crate::comparisons;
 
-/// A constant is a value without coordinates, which has no support if it is 0.
+/// A constant is a value without coordinates, which has no support if it is absent, or is 0 and values that are computed do not count
+/// ([`Context::computed`]).
 pub(super) fn constant(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
     let ExprKind::Literal(literal) = expr.kind else { return None };
+    let none = !context.computed;
     let is_zero = match literal {
-        Literal::Bool(value) => !value,
-        Literal::Int(value) => value == 0,
-        Literal::Float(value) => value == 0.0,
+        Literal::Bool(value) => none && !value,
+        Literal::Int(value) => none && value == 0,
+        Literal::Float(value) => none && value == 0.0,
         Literal::Absent => true,
         Literal::Fill(value) => value.is_zero(),
     };

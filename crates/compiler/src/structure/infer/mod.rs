@@ -54,6 +54,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// The facts about a statement that rules use.
+#[derive(Clone)]
 pub struct Context<'a> {
     tensors: &'a Arena<Tensor>,
     vars: &'a Arena<IndexVar>,
@@ -62,8 +63,9 @@ pub struct Context<'a> {
     sizes: BTreeMap<VarId, usize>,
     /// The names of all parameters: sizes, then the further parameters of structures.
     params: Vec<String>,
-    /// True if a difference of equal values is 0, as it is of numbers that are finite.
-    cancels: bool,
+    /// True if a 0 that is computed or written counts as a value. Otherwise it counts as none, as do differences of equal values, which
+    /// are 0 where the values are finite.
+    computed: bool,
 }
 
 /// The structure of a statement's result. `None` if it adds to earlier values, or the sets are too hard.
@@ -97,7 +99,7 @@ pub(in crate::structure) fn infer_computed(
     vars: &Arena<IndexVar>,
     structures: &BTreeMap<TensorId, Structure>,
 ) -> Option<Structure> {
-    let context = Context { cancels: false, ..Context::new(statement, tensors, vars, structures) };
+    let context = Context { computed: true, ..Context::new(statement, tensors, vars, structures) };
     inferred(&context, statement)
 }
 
@@ -152,7 +154,7 @@ impl<'a> Context<'a> {
                 }
             }
         }
-        Context { tensors, vars, structures, sizes, params, cancels: true }
+        Context { tensors, vars, structures, sizes, params, computed: false }
     }
 
     /// The structure of an expression's value, by the first rule that applies.

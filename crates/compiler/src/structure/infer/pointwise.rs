@@ -34,11 +34,13 @@ pub(super) fn pointwise(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
         ExprKind::Apply(_, operands) => (operands.iter().collect(), (false, false), false),
         _ => return None,
     };
-    let plain = |operand: &Expr| context.infer(operand)?.with_coefficients(only_one);
+    let plain = |context: &Context<'_>, operand: &Expr| context.infer(operand)?.with_coefficients(only_one);
     let mut operands = operands.into_iter();
-    let mut found = plain(operands.next()?)?;
+    // An absent dividend gives 0 whatever the divisor, a dividend that is computed as 0 does not where the divisor is 0.
+    let divides = annihilates.0 && !annihilates.1;
+    let mut found = plain(&Context { computed: context.computed || divides, ..context.clone() }, operands.next()?)?;
     for operand in operands {
-        let next = plain(operand)?;
+        let next = plain(context, operand)?;
         let left = found.clone();
         found = united(context, &found, &next)?;
         for (annihilates, by) in [(annihilates.0, left), (annihilates.1, next)] {

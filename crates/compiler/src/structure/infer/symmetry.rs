@@ -59,7 +59,7 @@ fn sorted(
     let (a, b) = (dim(first)?, dim(second)?);
     let form = |dim: usize| Affine::variable(space.params.len() + dim);
     let mut support = base.support;
-    if context.cancels && !coefficient.conjugate && !coefficient.is_one() {
+    if !context.computed && !coefficient.conjugate && !coefficient.is_one() {
         let mut between = space.universe();
         between.equal(form(a).minus(&form(b))?);
         support = support.subtract(&Set::of_piece(space.clone(), between))?;
