@@ -262,10 +262,9 @@ fn same_storage(instance: &Instance, a: &[(String, Found)], b: &[(String, Found)
     for (name, left) in a {
         let Some((_, right)) = b.iter().find(|(other, _)| other == name) else { continue };
         let mut tensors = instance.program.tensors.iter().filter(|(_, tensor)| tensor.name == *name);
-        let are_same = match filled || tensors.any(|(_, tensor)| compare::fills_up(&tensor.format)) {
-            true => nonzeros(&left.coo) == nonzeros(&right.coo),
-            false => left.coo.coords == right.coo.coords || differ_by_signs(left, right),
-        };
+        let fills = filled || tensors.any(|(_, tensor)| compare::fills_up(&tensor.format));
+        let is_moot = || if fills { nonzeros(&left.coo) == nonzeros(&right.coo) } else { differ_by_signs(left, right) };
+        let are_same = left.coo.coords == right.coo.coords || is_moot();
         if !are_same {
             return Err(format!("`{name}` is not stored at the same coordinates"));
         }

@@ -92,6 +92,22 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
     }
     share_with_renamed(kernel, &mut own);
     kernel.share_sizes(&mut own);
+    // A kernel is never run with a size that nobody knows.
+    let is_stored = |var: VarId| kernel.stored.sizes.iter().any(|(stored, _)| *stored == var);
+    let unknown = |own: &[Option<u64>]| {
+        step.parameters().find_map(|(_, binding)| match binding {
+            Binding::Size(var) => (own[renamed_from(kernel, var).index()].is_none() && !is_stored(var)).then_some(var),
+            _ => None,
+        })
+    };
+    // An operand may tell the size that the kernel does not read: the pattern of others is all that the result takes.
+    if unknown(&own).is_some() {
+        known_elsewhere(program, slots, &mut own);
+        share_with_renamed(kernel, &mut own);
+    }
+    if let Some(var) = unknown(&own) {
+        return Err(Error::Argument(format!("nothing tells the size of index variable `{}`", kernel.vars[var].name)));
+    }
     let known = |var: VarId| own[renamed_from(kernel, var).index()];
     let mut sizes: Vec<u64> = kernel.vars.handles().map(|var| known(var).unwrap_or(0)).collect();
     for &(var, size) in &kernel.stored.sizes {
@@ -107,18 +123,7 @@ pub(crate) fn sizes(program: &Program, step: &Step, slots: &[Slot]) -> Result<Ve
             }
         };
     }
-    // A kernel is never run with a size that nobody knows.
-    let is_stored = |var: VarId| kernel.stored.sizes.iter().any(|(stored, _)| *stored == var);
-    let unknown = step.parameters().find_map(|(_, binding)| match binding {
-        Binding::Size(var) => (known(var).is_none() && !is_stored(var)).then_some(var),
-        _ => None,
-    });
-    match unknown {
-        Some(var) => {
-            Err(Error::Argument(format!("nothing tells the size of index variable `{}`", kernel.vars[var].name)))
-        }
-        None => Ok(sizes),
-    }
+    Ok(sizes)
 }
 
 /// Gives a variable that was renamed the size of the other, or the other its size: both first appear at the same place, and one has a
