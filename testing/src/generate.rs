@@ -107,8 +107,13 @@ fn is_far(sizes: &[u64]) -> bool {
 }
 
 /// True if a program over an enormous space visits stored coordinates only, whatever they are: coordinates that no
-/// tensor stores have nothing, even if all that is stored elsewhere is full. The oracle decides it.
+/// tensor stores have nothing, even if all that is stored elsewhere is full. The oracle decides it, but for sums of fill values, which
+/// are computed wherever they are, though they may come to the fill value of the result.
 fn ends(sketch: &Sketch) -> bool {
+    let sums = sketch.statements.iter().any(|own| own.rhs.vars().iter().any(|var| !own.vars.contains(var)));
+    if sums && sketch.tensors.iter().any(|tensor| tensor.fill.is_some()) {
+        return false;
+    }
     let mut full = sketch.clone();
     for tensor in &mut full.tensors {
         tensor.density = if is_far(&tensor.dims) { 0.0 } else { 1.0 };

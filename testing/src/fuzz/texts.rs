@@ -1,12 +1,36 @@
 //! Targets that are texts: expressions, formats and options, schedules, programs.
 
+use std::sync::LazyLock;
+
 use lacunar::{Backend, Category, Diagnostic, Error, Kernel, Options};
 use lacunar_formats::FormatSpec;
 use lacunar_front::{Declarations, check, options, schedule};
 use lacunar_notation::{Program, Role};
 
 use super::{Input, Target, answer, text};
+use crate::instance::Instance;
 use crate::suite::corpus_instances;
+
+/// What seeds take of an instance of the corpus.
+struct Known {
+    id: String,
+    /// Its program.
+    source: String,
+    /// The formats of its tensors.
+    formats: String,
+    schedule: String,
+}
+
+/// The instances of the corpus, which take long to be made, data and all.
+static CORPUS: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let known = |instance: Instance| Known {
+        formats: instance.formats().into_iter().map(|(name, format)| format!("{name}:{format} ")).collect(),
+        schedule: instance.setup.schedule_text(),
+        id: instance.id,
+        source: instance.source,
+    };
+    corpus_instances().unwrap_or_default().into_iter().map(known).collect()
+});
 
 /// Longer texts of programs are not compiled: nothing is promised about the time that takes.
 const LONG: usize = 600;
@@ -144,8 +168,7 @@ const SCHEDULED: [&str; 4] = [
 pub(super) const SCHEDULES: Target = Target {
     name: "schedules",
     seeds: || {
-        let all = corpus_instances().unwrap_or_default();
-        let mut texts: Vec<String> = all.iter().map(|instance| instance.setup.schedule_text()).collect();
+        let mut texts: Vec<String> = CORPUS.iter().map(|known| known.schedule.clone()).collect();
         texts.sort();
         texts.dedup();
         let texts = texts.into_iter().filter(|text| !text.is_empty()).enumerate();
@@ -201,14 +224,9 @@ pub(super) const SCHEDULES: Target = Target {
 pub(super) const PROGRAMS: Target = Target {
     name: "programs",
     seeds: || {
-        let all = corpus_instances().unwrap_or_default();
         let mut seen = std::collections::HashSet::new();
-        let new = all.into_iter().filter(|instance| seen.insert((instance.source.clone(), instance.id.len() % 4)));
-        let line = |instance: &crate::instance::Instance| {
-            let tensors = instance.formats().into_iter().map(|(name, format)| format!("{name}:{format} "));
-            tensors.collect::<String>() + "\n" + &instance.source
-        };
-        new.map(|instance| line(&instance).into_bytes()).collect()
+        let new = CORPUS.iter().filter(|known| seen.insert((&known.source, known.id.len() % 4)));
+        new.map(|known| format!("{}\n{}", known.formats, known.source).into_bytes()).collect()
     },
     words: &[
         "A:csr ",
@@ -275,7 +293,7 @@ fn codes(found: &[Diagnostic]) -> String {
 
 /// The programs of the corpus, each once.
 fn programs() -> Vec<String> {
-    let mut texts: Vec<String> = corpus_instances().unwrap_or_default().into_iter().map(|it| it.source).collect();
+    let mut texts: Vec<String> = CORPUS.iter().map(|known| known.source.clone()).collect();
     texts.sort();
     texts.dedup();
     texts

@@ -385,9 +385,10 @@ fn read_by(cx: &mut Lowerer<'_>, consumer: &Stmt, walk: Walk, scope: &Scope) -> 
     if walk.bitmap.filling == Filling::Listed && walk.bitmap.is_ordered {
         order(cx, &walk.bitmap);
     }
-    let walked = cx.found.walked;
+    // Other workspaces may be walked over in the consumer.
+    let others = std::mem::take(&mut cx.found.walked);
     statement(cx, consumer, &scope.with(Fact::Walk(walk)))?;
-    if cx.found.walked != walked + 1 {
+    if std::mem::replace(&mut cx.found.walked, others) != 1 {
         let name = cx.name(walk.tensor);
         return Err(Diagnostic::internal(format!("the consumer of `{name}` is not one loop over its coordinates")));
     }
