@@ -69,7 +69,7 @@ pub(super) fn draft(source: Source<'_>, request: &Request<'_>) -> Result<Plan, D
     }
     let chosen = draft.choose(&order);
     draft.follow(source.rewritten.is_some());
-    draft.convert_tried();
+    draft.convert_tried(&schedule)?;
     draft.check(&schedule)?;
     let Draft { kernel, result, conversions, notes, warnings, is_full, .. } = draft;
     let rewritten = source.rewritten;
@@ -382,16 +382,20 @@ impl<'a> Draft<'a> {
     }
 
     /// Converts operands that loops over parts of a dimension would look up at every coordinate.
-    fn convert_tried(&mut self) {
+    fn convert_tried(&mut self, schedule: &Schedule) -> Result<(), Diagnostic> {
         for (assign, _) in given::known_orders(&self.kernel) {
             for key in storage::distinct_accesses(&assign.rhs) {
                 let input = self.kernel.tensors[key.tensor].role == Role::Input;
                 if input && storage::is_tried(&self.kernel, &assign, &key) {
+                    if given::is_positioned(&self.kernel, key.tensor, &key.vars) {
+                        return Err(finish::contradicted(&self.kernel, key.tensor, schedule));
+                    }
                     let format = self.kernel.tensors[key.tensor].format.plain();
                     self.read_converted(&key, &format, "loops over parts of a dimension take its coordinates in order");
                 }
             }
         }
+        Ok(())
     }
 
     /// Checks that the kernel can be lowered, and that the schedule's promises hold.

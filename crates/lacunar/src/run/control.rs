@@ -22,7 +22,7 @@ impl Runner<'_, '_> {
         let end = self.number(condition)?;
         match end.ty {
             DType::U64 => i64::try_from(end.bits)
-                .map_err(|_| Error::Argument(format!("a range ends at {end}, which no counter reaches"))),
+                .map_err(|_| Error::Argument(format!("a range begins or ends at {end}, which no counter reaches"))),
             // The front end has made it an `i64`.
             _ => Ok(end.bits as i64),
         }

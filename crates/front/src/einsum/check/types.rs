@@ -149,10 +149,18 @@ impl<'a> Typer<'a> {
         };
         if from.can_assign_to(to) {
             return match value {
-                Value::Typed(expr, _) => match identity_elsewhere(&statement.rhs) {
-                    Some(monoid) => Some(self.confined_to(expr, monoid, to)),
+                Value::Typed(expr, _) => match confined(&statement.rhs) {
+                    Some(_) => Some(convert(self.confined_to(expr, &statement.rhs, to.arithmetic()), to)),
                     None => Some(convert(expr, to)),
                 },
+                // What is taken off is a number of the type, even if its negative is none: integers wrap around.
+                Value::Weak(Weak::Int(number), span)
+                    if number < 0 && to.kind() == Kind::Unsigned && statement.op == AssignOp::Reduce(Monoid::SUM) =>
+                {
+                    let value = self.settle(Value::Weak(Weak::Int(-number), span), to)?;
+                    let kind = ExprKind::Unary(UnaryFn::Neg, Box::new(value));
+                    Some(Expr { kind, dtype: to, span })
+                }
                 weak => Some(convert(self.settle(weak, to)?, to)),
             };
         }
@@ -349,18 +357,16 @@ impl<'a> Typer<'a> {
     }
 
     /// The same, of the type of the tensor that it is assigned to: the identity there is that of this type, which no conversion gives of that
-    /// of the value's type (the least `i16` is no `u64`).
-    fn confined_to(&mut self, expr: Expr, monoid: Monoid, to: DType) -> Expr {
-        let dtype = to.arithmetic();
-        let identity = self.monoid(monoid, dtype, expr.span).and_then(|monoid| monoid.identity(dtype));
-        let parts = match expr.kind {
-            ExprKind::Select(parts) => parts,
-            kind => return convert(Expr { kind, ..expr }, to),
+    /// of the value's type (the least `i16` is no `u64`). The value may be confined itself.
+    fn confined_to(&mut self, expr: Expr, text: &ast::Expr, dtype: DType) -> Expr {
+        let (Some((monoid, inner)), ExprKind::Select(parts)) = (confined(text), &expr.kind) else {
+            return convert(expr, dtype);
         };
-        let [condition, value, _] = *parts;
+        let [condition, value, _] = (**parts).clone();
+        let identity = self.monoid(monoid, dtype, expr.span).and_then(|monoid| monoid.identity(dtype));
         let identity = identity.unwrap_or(Scalar::zero(dtype));
-        let select = Expr::select(condition, convert(value, dtype), Expr::fill(identity));
-        convert(Expr { span: expr.span, ..select }, to)
+        let value = self.confined_to(value, inner, dtype);
+        Expr { span: expr.span, ..Expr::select(condition, value, Expr::fill(identity)) }
     }
 
     /// A call of an operator that the program declares: its operands mix into one type.
@@ -467,11 +473,12 @@ impl<'a> Typer<'a> {
     }
 }
 
-/// The monoid whose identity an expression is where a condition does not hold, if it is one that is confined to a condition.
-fn identity_elsewhere(expr: &ast::Expr) -> Option<Monoid> {
+/// The monoid whose identity an expression is where a condition does not hold, and its value elsewhere, if it is one that is confined to a
+/// condition.
+fn confined(expr: &ast::Expr) -> Option<(Monoid, &ast::Expr)> {
     match &expr.kind {
         ast::ExprKind::Apply { args, .. } => match args.as_slice() {
-            [_, _, ast::Expr { kind: ast::ExprKind::Identity(monoid), .. }] => Some(*monoid),
+            [_, value, ast::Expr { kind: ast::ExprKind::Identity(monoid), .. }] => Some((*monoid, value)),
             _ => None,
         },
         _ => None,
