@@ -160,6 +160,11 @@ impl Tree {
         found
     }
 
+    /// True if the value of an index variable occurs in it.
+    pub fn has_places(&self) -> bool {
+        matches!(self, Tree::Index(_)) || self.children().into_iter().any(Tree::has_places)
+    }
+
     /// Tensors of accesses, in order.
     pub fn tensors(&self) -> Vec<usize> {
         match self {

@@ -6,7 +6,7 @@
 //! forall(i0, where(forall(i1, y(i) = w(i1)),  forall(p, w(p) = x(i2) * z(i2))))
 //! ```
 //!
-//! Loops around the producer and the consumer belong to both derivations (`i0`): they count the same strips. Variables of the
+//! Loops around the producer and the consumer belong to both derivations (`i0`), and so do variables that they tell: they count the same strips. Variables of the
 //! statement that have a value in those loops keep their names. On entry: the new names are not names of variables. On exit: the
 //! relations of the copies come after the relations that were copied.
 
@@ -95,7 +95,7 @@ impl<'a> Copy<'a> {
                 continue;
             }
             for child in relation.children() {
-                if self.around.contains(&child) {
+                if self.kernel.provenance.is_known(child, self.around) {
                     continue;
                 }
                 let name = match self.names.iter().find(|(leaf, _)| *leaf == child) {
