@@ -28,6 +28,7 @@ mod frame;
 mod grow;
 mod half;
 mod hints;
+mod jam;
 pub(crate) use hints::{Needs, silence};
 mod math;
 mod memory;
