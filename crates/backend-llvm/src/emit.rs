@@ -28,7 +28,6 @@ mod frame;
 mod grow;
 mod half;
 mod hints;
-mod jam;
 pub(crate) use hints::{Needs, silence};
 mod math;
 mod memory;
