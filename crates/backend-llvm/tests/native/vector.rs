@@ -316,7 +316,10 @@ fn an_accumulated_row_stays_in_registers() {
 
 #[test]
 fn tiles_in_several_copies_hold_the_same_sums() {
-    for (columns, rows) in [(8, 0..100), (8, 0..7), (16, 3..64), (32, 0..33), (5, 0..41), (32, 9..9)] {
+    let in_copies = [(8, 0..100), (8, 0..7), (16, 3..64), (32, 0..33), (5, 0..41), (32, 9..9)];
+    // More than the registers hold.
+    let large = [(64, 0..50), (100, 1..12), (128, 2..5), (128, 0..99), (256, 0..8), (300, 4..13)];
+    for (columns, rows) in in_copies.into_iter().chain(large) {
         let text = format!(
             "kernel tile(in a: f64[], in b: f64[], out y: f64[], p: i64, q: i64) {{
               local acc: f64[];
@@ -342,6 +345,30 @@ fn tiles_in_several_copies_hold_the_same_sums() {
             assert_eq!(run(&kernel, &source, &mut memory), 0);
             assert_eq!(memory.arrays[2], expected.arrays[2], "{columns} columns, rows {rows:?}");
         }
+    }
+}
+
+#[test]
+fn lanes_without_an_element_are_left_out_with_and_without_masks() {
+    let text = "kernel slots(in crd: u32[], in a: f64[], in x: f64[], out y: f64[], p: i64, q: i64) {
+      local w: f64[];
+      alloc w[8];
+      fill w[0 .. 8] = 0.0;
+      for s in p .. q {
+        for k in 0 .. 8 vector {
+          let j: u32 = crd[s * 8 + k];
+          let v: f64 = a[s * 8 + k];
+          if i64(j) != 4294967295 { let e: f64 = x[i64(j)]; w[k] += v * e; }
+        }
+      }
+      for k_2 in 0 .. 8 vector { let w_v: f64 = w[k_2]; y[k_2] = w_v; }
+    }";
+    let coordinates = (0..80u32).map(|k| if k % 3 == 0 || k >= 72 { u32::MAX } else { k * 5 % 16 }).collect();
+    let crd = ArrayData::U32(coordinates);
+    check(text, &[crd, numbers(DType::F64, 80), numbers(DType::F64, 16), numbers(DType::F64, 8)], &[&[0, 10], &[3, 3]]);
+    for options in processors() {
+        let ir = llvm_ir(&function(text), &options).unwrap();
+        assert!(!ir.contains("alloca"), "{ir}");
     }
 }
 

@@ -98,10 +98,15 @@ pub(super) fn read_converted(
     notes: &mut Vec<String>,
 ) -> TensorId {
     let tensor = stored_otherwise(kernel, key.tensor, format, why, conversions, notes);
+    read_from(kernel, key, tensor);
+    tensor
+}
+
+/// The statement reads an access from another tensor.
+pub(super) fn read_from(kernel: &mut Kernel, key: &AccessKey, tensor: TensorId) {
     let redirect = |access: &Access| (AccessKey::from(access) == *key).then_some(tensor);
     let stmt = std::mem::take(&mut kernel.stmt);
     kernel.stmt = given::map_exprs(stmt, &mut |expr| rename(expr, &redirect));
-    tensor
 }
 
 /// A name that no tensor has yet.

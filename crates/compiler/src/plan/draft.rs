@@ -17,9 +17,9 @@ use lacunar_formats::{DType, Format};
 use lacunar_notation::concrete::{Assign, Kernel, verify};
 use lacunar_notation::schedule::{Assembly, Command, CommandKind, Schedule};
 use lacunar_notation::stored::StoredSpace;
-use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Monoid, Role, TensorId, VarId};
+use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Monoid, Role, Tensor, TensorId, VarId};
 
-use super::convert::{old_values, read_converted, rename, stored_as};
+use super::convert::{free_name, old_values, read_converted, read_from, rename, stored_as};
 use super::{
     Conversion, Plan, Request, Search, Source, across, auto, cost, factor, finish, gathers, given, insert, lists,
     order, same, storage, workspaces,
@@ -299,13 +299,28 @@ impl<'a> Draft<'a> {
                 discordant.push((key, format));
             }
         }
-        for (key, format) in discordant {
+        for (key, format) in discordant.clone() {
             let source = key.tensor;
             // Most indicators have their levels in any order: they are computed. Values of a tensor are coordinates in the order in which
             // they are stored, and those of a border in that of its variables.
             let tensor = &self.kernel.tensors[source];
             if tensor.is_in_any_order() {
-                self.kernel.tensors[source].format = format;
+                let is_other = |access: &AccessKey| access.tensor == source && *access != key;
+                let agrees =
+                    |access: &AccessKey| discordant.iter().any(|(other, wanted)| other == access && *wanted == format);
+                let mut accesses = read.iter().flat_map(|(_, rhs, _)| storage::distinct_accesses(rhs));
+                let own = match accesses.any(|access| is_other(&access) && !agrees(&access)) {
+                    // Another access of it has an order of its own.
+                    true => {
+                        let name = free_name(&self.kernel.tensors, &tensor.name);
+                        let copy = Tensor { name, ..tensor.clone() };
+                        self.kernel.tensors.push(copy)
+                    }
+                    false => source,
+                };
+                self.kernel.tensors[own].format = format;
+                read_from(&mut self.kernel, &key, own);
+                self.rhs = rename(self.rhs.clone(), &|access| (AccessKey::from(access) == key).then_some(own));
                 continue;
             }
             if given::is_positioned(&self.kernel, source, &key.vars) {

@@ -79,8 +79,8 @@ impl Costs {
     /// `delaunay_n16` (6 a row: 0.64); rows that differ on `cond-mat-2005` (8.7 a row: 1.2) and `cit-HepPh`; blocks on `bundle-440x71`
     /// (2 x 2: 2 to 2.5 ns a block; from 3 x 3 on its bytes); bits on `amazon-computers-features` (35% dense); conversions on all of these.
     /// On a processor that fills vectors by inserts, from AMD (Zen 3, 3.2 GHz): `bcsstk33` 0.37 ns an entry, in blocks of 2 x 2 1 ns a
-    /// block, in blocks of 3 x 3 and 4 x 4, whose last ones lie in part outside, 4.4 ns, and 2.7 on `bcsstk16`, whose do not; `wave` and
-    /// `cnr-2000` in slots take 1.06 of the time of their rows. On a later one (Zen 5), which ends short rows by vectors under masks,
+    /// block, in blocks of 3 x 3 and 4 x 4, whose last ones lie in part outside, 4.4 ns, and 2.7 on `bcsstk16`, whose do not; `cvxbqp1`,
+    /// `delaunay_n16` and `rgg_n_2_15` in slots 0.9 to 1.0 ns a place. On a later one (Zen 5), which ends short rows by vectors under masks,
     /// `wave` and `Dubcova1` take 1.07 and 1.04 of it in slots, 0.45 and 0.38 ns a place, `delaunay_n16` and `cnr-2000` 0.75 and 0.8.
     pub fn of(machine: &Machine) -> Costs {
         let Machine { cycle, missed_branch, vectors, caches, .. } = machine;
@@ -98,7 +98,13 @@ impl Costs {
             far_byte: 1.1 / bandwidth(caches.from_beyond),
             entry: cycle * overlap * (filled + multiplied),
             place: cycle * (0.35 + multiplied),
-            apart: cycle * if gathers { 0.1 } else { 0.7 },
+            // Without masks, addresses are selected in vectors, and taken out of them again.
+            apart: cycle
+                * match (gathers, is_wide) {
+                    (true, _) => 0.1,
+                    (false, true) => 0.7,
+                    (false, false) => 1.9,
+                },
             row: cycle * 6.5,
             slice: cycle * 3.6,
             // Every other of such branches goes as foreseen.

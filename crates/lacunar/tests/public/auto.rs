@@ -19,14 +19,23 @@ fn named(text: &str) -> Format {
     text.parse::<FormatSpec>().unwrap().resolve(2).unwrap()
 }
 
-/// Matrices, each with the format that suits a product with a vector.
+/// Rows of different lengths.
+fn scattered() -> Tensor<f64> {
+    matrix([400, 300], |i, j| (i * 7 + j * j * 13) % 97 < 1 + i % 5)
+}
+
+/// Slots of eight rows.
+const SLOTS: &str = "dndp16:0/8,#0~1024,0%8,1";
+
+/// Matrices, each with the format that suits a product with a vector: slots only where the processor has masks.
 fn matrices() -> Vec<(Tensor<f64>, &'static str)> {
-    let scattered = |i: u64, j: u64| (i * 7 + j * j * 13) % 97 < 1 + i % 5;
+    let of_scattered = choose(scattered().as_dyn(), &Demand::of(1000)).unwrap();
+    let slots = if of_scattered.format() == &named(SLOTS) { SLOTS } else { "csr" };
     vec![
         (matrix([240, 240], |i, j| j / 3 == i / 3 || j / 3 == (i / 3 * 7) % 80), "bcsr(3,3)"),
         (matrix([300, 300], |i, j| i.abs_diff(j) < 2 || i.abs_diff(j) == 17), "dia"),
         (matrix([300, 300], |_, _| true), "dense"),
-        (matrix([400, 300], scattered), "dndp16:0/8,#0~1024,0%8,1"),
+        (scattered(), slots),
     ]
 }
 
@@ -47,14 +56,17 @@ fn the_format_suits_the_entries() {
 /// The time that a conversion saves in each use depends on the processor, and with it the number of uses after which it pays.
 #[test]
 fn the_choice_follows_the_machine() {
-    let a = matrix([400, 300], |i, j| (i * 7 + j * j * 13) % 97 < 1 + i % 5);
+    let a = scattered();
     let of = |name: &str| lacunar::machine(&Options::new().machine(name)).unwrap();
-    let first_paying = |costs: Costs| {
-        let chosen = |uses: u64| choose(a.as_dyn(), &Demand { costs, ..Demand::of(uses) }).unwrap().format().clone();
-        (1..400).find(|uses| chosen(*uses) != Format::csr())
+    let chosen = |name: &str, uses: u64| {
+        let costs = Costs::of(&of(name));
+        choose(a.as_dyn(), &Demand { costs, ..Demand::of(uses) }).unwrap().format().clone()
     };
-    let paying = ["zen4", "icelake", "generic-v2"].map(|name| first_paying(Costs::of(&of(name))));
-    assert!(paying.iter().all(Option::is_some) && paying[0] != paying[1] && paying[1] != paying[2], "{paying:?}");
+    let first_paying = |name: &str| (1..400).find(|uses| chosen(name, *uses) != Format::csr());
+    let paying = ["zen4", "icelake"].map(first_paying);
+    assert!(paying.iter().all(Option::is_some) && paying[0] != paying[1], "{paying:?}");
+    // Without masks, lanes of slots are selected, which takes as long as rows.
+    assert_eq!(["zen4", "icelake", "generic-v2"].map(|name| chosen(name, 1000) == named(SLOTS)), [true, true, false]);
 }
 
 #[test]

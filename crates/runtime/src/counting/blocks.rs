@@ -106,19 +106,19 @@ pub unsafe fn put<R: Runs, K: Key>(source: &Entries<R, K>, (positions, first, ne
     }
 }
 
-/// [`put`] for entries whose bins depend on coordinates alone, and whose keys on the levels above alone.
+/// [`put`] for entries whose bins are their coordinates, and whose keys depend on the levels above alone.
 ///
 /// # Safety
 /// As for [`put`]; the task has all bins, and each entry of the source has one of them.
 pub unsafe fn put_separate<R: Runs, K: Key>(source: &Entries<R, K>, (positions, _, next): Task, to: &Target<K>) {
     let mut places = [NOWHERE; BLOCK];
-    let (unit, stored, next) = (source.bins.innermost, source.runs.stored(), next.as_mut_ptr());
+    let (stored, next) = (source.runs.stored(), next.as_mut_ptr());
     let mut walk = Walk::from(source.runs, &positions);
     for block in blocks(positions) {
         let places = &mut places[..block.len()];
         for (place, coordinate) in places.iter_mut().zip(&stored[block.clone()]) {
             // SAFETY: each position has a coordinate, and that a bin, by the caller's promise.
-            let next = unsafe { &mut *next.add(unit.times(coordinate.get()) as usize) };
+            let next = unsafe { &mut *next.add(coordinate.get() as usize) };
             *place = u64::from(*next);
             *next += 1;
             // They are far from each other: all of a block are fetched at once.

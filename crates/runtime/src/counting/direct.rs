@@ -23,8 +23,13 @@ const AHEAD: usize = 64;
 /// Lines are fetched where the target has more bytes than this. A smaller one stays in the caches, whose latency a processor hides by
 /// itself: fetching then takes a quarter of the time (`bcsstk33`, `delaunay_n16`), while it saves a quarter to a third for larger ones.
 const BEYOND: usize = 8 << 20;
+/// The number of entries whose places are found before the first of them is written. Once a counter's load has met a store of the same
+/// counter, a processor may let it wait until the addresses of all stores before it are known. Where an entry is written before the next
+/// counter is loaded, each entry then waits for the one before: that takes 1.3 to 2.3 times as long, at some times, for matrices whose
+/// neighboring rows have the same columns (`bcsstk17`, `bcsstk33`; Zen 3).
+const GROUP: usize = 4;
 
-/// Puts the entries of a task, whose bins depend on coordinates alone, and whose keys on the levels above alone.
+/// Puts the entries of a task, whose bins are their coordinates, and whose keys depend on the levels above alone.
 ///
 /// # Safety
 /// The task has all bins, of which each entry of the source has one, with starts of ranges of the target that are as long as there
@@ -34,41 +39,70 @@ pub unsafe fn put_separate<R: Runs, K: Key, V: Word>(
     (positions, _, next): Task,
     to: &Target<K>,
 ) {
-    let (unit, above, (from, values)) = (source.bins.innermost, source.keys.above, to.values.words::<V>());
+    let (above, (from, values)) = (source.keys.above, to.values.words::<V>());
     let (stored, from, keys) = (&source.runs.stored()[..positions.end], &from[..positions.end], to.keys.get());
     let next = next.as_mut_ptr();
     // SAFETY: each position has a coordinate, and that a bin, by the caller's promise.
-    let next_of = |position: usize| unsafe {
-        let coordinate = stored.get_unchecked(position).get();
-        next.add(unit.times(coordinate) as usize)
-    };
-    let put = |position: usize, key: K| {
-        // SAFETY: by the caller's promise, the place is in the target, and nobody else's.
-        unsafe {
-            let next = next_of(position);
-            let place = *next as usize;
-            *next += 1;
-            keys.add(place).write(key);
-            values.add(place).write(*from.get_unchecked(position));
-        }
-    };
+    let next_of = |position: usize| unsafe { next.add(stored.get_unchecked(position).get() as usize) };
     let mut walk = Walk::from(source.runs, &positions);
     let is_far = source.values.len() * (size_of::<K>() + size_of::<V>()) > BEYOND;
     let fetched = if is_far { positions.end.saturating_sub(AHEAD).max(positions.start) } else { positions.start };
     walk.on(fetched, |parent, run| {
-        let key = above.at(parent);
-        for position in run {
+        let look_ahead = |position: usize| {
             // SAFETY: so many positions follow.
             let soon = unsafe { *next_of(position + AHEAD) } as usize;
             fetch(keys.wrapping_add(soon));
             fetch(values.wrapping_add(soon));
-            put(position, key);
-        }
+        };
+        // SAFETY: by the caller's promise.
+        unsafe { put_run(from, run, (next_of, look_ahead), above.at(parent), (keys, values)) };
     });
     walk.on(positions.end, |parent, run| {
-        let key = above.at(parent);
-        run.for_each(|position| put(position, key));
+        // SAFETY: by the caller's promise.
+        unsafe { put_run(from, run, (next_of, |_| ()), above.at(parent), (keys, values)) };
     });
+}
+
+/// Puts the entries of a run, which have one key, each to the next place of its bin, after a look ahead of it.
+///
+/// # Safety
+/// The values have these positions, and the places are in the target, and nobody else's.
+#[inline(always)]
+unsafe fn put_run<K: Key, V: Word>(
+    from: &[V],
+    run: Range<usize>,
+    (next_of, look_ahead): (impl Fn(usize) -> *mut u32, impl Fn(usize)),
+    key: K,
+    (keys, values): (*mut K, *mut V),
+) {
+    let place_of = |position: usize| {
+        let next = next_of(position);
+        // SAFETY: it is the next place of a bin.
+        unsafe {
+            let place = *next as usize;
+            *next += 1;
+            place
+        }
+    };
+    let put = |place: usize, position: usize| {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            keys.add(place).write(key);
+            values.add(place).write(*from.get_unchecked(position));
+        }
+    };
+    let mut position = run.start;
+    while position + GROUP <= run.end {
+        let group = position..position + GROUP;
+        group.for_each(&look_ahead);
+        let places: [usize; GROUP] = std::array::from_fn(|k| place_of(position + k));
+        places.into_iter().enumerate().for_each(|(k, place)| put(place, position + k));
+        position += GROUP;
+    }
+    for position in position..run.end {
+        look_ahead(position);
+        put(place_of(position), position);
+    }
 }
 
 /// Calls `entry(bin, key, value)` for the entries of a range of positions.

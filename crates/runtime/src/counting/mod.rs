@@ -103,9 +103,10 @@ impl<R: Runs, K: Key> Entries<'_, R, K> {
     /// True if these are worth a loop for each size of values.
     const IS_FREQUENT: bool = R::FREQUENT && K::FREQUENT;
 
-    /// True if coordinates alone tell the bins, and the levels above alone the keys.
+    /// True if coordinates are the bins, and the levels above alone tell the keys.
     fn is_separate(&self) -> bool {
-        R::STORED && self.bins.above.is_none() && self.keys.innermost == K::ZERO && !self.padded
+        let are_bins = self.bins.above.is_none() && self.bins.innermost == 1;
+        R::STORED && are_bins && self.keys.innermost == K::ZERO && !self.padded
     }
 
     /// Adds the entries of a task to the counts of its bins.

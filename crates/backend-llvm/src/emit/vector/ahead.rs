@@ -2,17 +2,16 @@
 //!
 //! Such a loop is over a segment, a row for example, and the next one begins where it ends: neighbors in memory, of which processors
 //! fetch some ahead by themselves. They do so by what was asked for, and at the end of a short row, which no processor foresees, the
-//! next rows are asked for late. So each segment asks once for the data of one some segments ahead. With rows of 3 to 30 entries, SpMV
-//! takes
-//! 0.95 to 0.98 of the time on an Intel processor with AVX-512, where all distances from 128 to 1024 elements are alike; on Zen 5, 0.85 to
-//! 0.95 with 512 to 1024 elements, which is what memory delivers while one line is on its way, and more with fewer. With 70 entries it
-//! takes as long as before.
+//! next rows are asked for late. So each segment asks once for the data of one some segments ahead, at a distance that depends on the
+//! machine ([`lacunar_machine::Machine::ahead`]). With rows of 3 to 30 entries, SpMV takes 0.95 to 0.98 of the time on an Intel processor
+//! with AVX-512, where all distances from 128 to 1024 elements are alike; on Zen 5, 0.85 to 0.95. With 70 entries it takes as long as
+//! before.
 //!
 //! Loops that also store to the places that they gather from run one iteration at a time, and ask in the same way. A product with half of
 //! a symmetric matrix takes 0.65 to 0.7 of the time so, with 4 to 14 entries in a row.
 //!
 //! ```text
-//! for p in pos[i] .. pos[i+1] { t += vals[p] * x[crd[p]] }      prefetch &vals[pos[i] + 512], &crd[pos[i] + 512]
+//! for p in pos[i] .. pos[i+1] { t += vals[p] * x[crd[p]] }      prefetch &vals[pos[i] + 64], &crd[pos[i] + 64]
 //! ```
 //!
 //! An address behind the end of an array does no harm: the fetched data are not read.
@@ -26,9 +25,6 @@ use super::super::Emitter;
 use super::super::value;
 use super::known::Known;
 use crate::LlvmError;
-
-/// The prefetch distance, in elements from the first of a segment.
-const AHEAD: i64 = 512;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// The same before a loop that runs one iteration at a time, if it sums up gathered elements.
@@ -61,7 +57,8 @@ impl<'ctx> Emitter<'ctx, '_> {
             let (first, _) = self.element(array, begin)?;
             let part = value::memory_type(self.context, self.source.arrays[array].elem);
             // SAFETY: this only computes an address, which need not be that of an element.
-            let place = unsafe { self.builder.build_gep(part, first, &[self.index(AHEAD)], "ahead")? };
+            let place =
+                unsafe { self.builder.build_gep(part, first, &[self.index(self.vectors.ahead.into())], "ahead")? };
             let number = |value| self.context.i32_type().const_int(value, false).into();
             // For reading, to all caches, of data.
             let args = [place.into(), number(0), number(3), number(1)];

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use lacunar_formats::{DType, Kind};
 use lacunar_imp::{
-    ArrayRole, BinaryOp, Block, Expr, ExprId, Function, LoopKind, Reduction, Stmt, UnaryOp, VarId, loops,
+    ArrayId, ArrayRole, BinaryOp, Block, Expr, ExprId, Function, LoopKind, Reduction, Stmt, UnaryOp, VarId, loops,
 };
 
 use super::words::tested_word;
@@ -29,6 +29,10 @@ pub(super) struct Known {
     pub(super) branches: bool,
     /// True if some of them test the bits of a word.
     pub(super) tests_words: bool,
+    /// True if a branch has loops inside, or loads of neighbors, which are masked loads.
+    pub(super) masks_loads: bool,
+    /// The stores inside branches: of an array, at an index, combined with the element or not.
+    pub(super) branched_stores: Vec<(ArrayId, ExprId, bool)>,
     /// By variable: true if the body declares it, or it is the counter.
     pub(super) inner: Vec<bool>,
     /// By variable: its value, if the body defines it once and for all.
@@ -60,6 +64,8 @@ impl Known {
             gathers: false,
             branches: false,
             tests_words: false,
+            masks_loads: false,
+            branched_stores: Vec::new(),
             inner,
             values: vec![None; function.vars.len()],
             shared: vec![false; function.vars.len()],
@@ -91,11 +97,15 @@ impl Known {
                 self.shared[var.index()] = stride == Some(0) && is_input && self.depth == 0;
                 self.widest = self.widest.max(function.arrays[array].elem.arithmetic().size());
                 self.gathers |= stride.is_none_or(|stride| !matches!(stride, 0 | 1));
+                self.masks_loads |= self.depth > 0 && stride == Some(1);
                 !function.arrays[array].elem.is_complex() && self.simple(function, index)
             }
             Stmt::Store { array, index, value, reduce, .. } => {
                 let elem = function.arrays[array].elem;
                 self.widest = self.widest.max(elem.arithmetic().size());
+                if self.depth > 0 {
+                    self.branched_stores.push((array, index, reduce.is_some()));
+                }
                 let combines = reduce.is_none_or(|op| binary(op, elem));
                 let fits =
                     !elem.is_complex() && combines && self.simple(function, index) && self.simple(function, value);
@@ -111,6 +121,7 @@ impl Known {
                 admits
             }
             Stmt::For { begin, end, kind: LoopKind::Serial | LoopKind::Unrolled(_), ref body, .. } => {
+                self.masks_loads |= self.depth > 0;
                 // Outside of the body nobody reads a counter that stays the same in all lanes.
                 let together = [begin, end].into_iter().all(|bound| self.stride(function, bound) == Some(0));
                 together && self.admits(function, body)
