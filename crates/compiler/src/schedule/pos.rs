@@ -90,7 +90,9 @@ impl Wanted<'_> {
         kernel.stmt.visit_assigns(&mut |assign| {
             read |= assign.rhs.accesses().into_iter().any(|other| AccessKey::from(other) == self.key)
         });
-        let is_stored = self.tensor.indicator.is_none() && self.tensor.format.map().is_none();
+        // One coordinate of a packed level may stand for all others.
+        let is_own = self.tensor.format.packing().is_none_or(|packing| packing.sources().is_none());
+        let is_stored = self.tensor.indicator.is_none() && self.tensor.format.map().is_none() && is_own;
         if read && is_stored {
             return Ok(());
         }

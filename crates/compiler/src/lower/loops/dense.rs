@@ -47,7 +47,13 @@ pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Re
     }
     let kind = l.kind(cx);
     if let Some((result, number)) = packed_run(cx, l, interval) {
-        return over_run(cx, l, (&result, number));
+        let run = (&result, number);
+        if number == 1 || l.scope.position(&result, number - 1).is_some() {
+            return over_run(cx, l, run);
+        }
+        // Loops in another order come to places above that are not stored: a run under one is empty, and is not asked for.
+        let some = cx.b.compare(CompareOp::Lt, interval.0, interval.1);
+        return cx.when(some, |cx| over_run(cx, l, run));
     }
     let Some(strip) = whole_strip(cx, l, interval) else {
         return cx.each(kind, cx.var_name(l.var), interval, |cx, i| {
