@@ -19,7 +19,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::case::CaseFile;
 use crate::data;
-use crate::day;
+use crate::day::{self, all_wanted, chosen, today};
 use crate::generate::generate;
 use crate::instance::Instance;
 use crate::passed::Passed;
@@ -219,11 +219,12 @@ impl Suite {
 }
 
 /// One trial per case of a file, named `file/case #tag`, over all its instances, or over those whose id has
-/// `LACUNAR_INSTANCE` in it, if that is set. Some run a second time, under a random schedule.
+/// `LACUNAR_INSTANCE` in it, if that is set; `sampled`, over some of many, unless `LACUNAR_ALL` wants all. Some run a second time, under a
+/// random schedule.
 ///
 /// # Errors
 /// The file's text is no list of cases.
-pub fn trials(file: &str, text: &str, suite: &Arc<Suite>) -> Result<Vec<Trial>, String> {
+pub fn trials(file: &str, text: &str, suite: &Arc<Suite>, sampled: bool) -> Result<Vec<Trial>, String> {
     let cases = CaseFile::parse(text).map_err(|fault| format!("{file}: {fault}"))?;
     let mut trials = Vec::new();
     for case in cases.case.clone() {
@@ -231,13 +232,27 @@ pub fn trials(file: &str, text: &str, suite: &Arc<Suite>) -> Result<Vec<Trial>, 
         let tags: String = case.tags.iter().map(|tag| format!(" #{tag}")).collect();
         let name = format!("{file}/{}{tags}", case.name);
         trials.push(Trial::test(name, move || {
-            let instances = wanted(cases.instances(&file, &case).map_err(Failed::from)?);
+            let mut instances = wanted(cases.instances(&file, &case).map_err(Failed::from)?);
+            if sampled && !all_wanted() {
+                instances = sample(instances);
+            }
             let verified = instances.iter().map(|instance| suite.verify_twice(instance));
             let faults: Vec<String> = verified.filter_map(Result::err).collect();
             summary(&case.why, &faults, instances.len())
         }));
     }
     Ok(trials)
+}
+
+/// Some of a case's instances: all of a few, about as many of more, others every day.
+fn sample(instances: Vec<Instance>) -> Vec<Instance> {
+    /// The most instances of which all are taken.
+    const FEW: usize = 6;
+    let one_in = instances.len().div_ceil(FEW) as u64;
+    let is_first = |number: usize| number == 0;
+    let numbered = instances.into_iter().enumerate();
+    let taken = numbered.filter(|(number, instance)| is_first(*number) || chosen(&instance.id, today(), one_in));
+    taken.map(|(_, instance)| instance).collect()
 }
 
 /// The trials of a suite's batched engine, over those of `instances` that it takes.

@@ -1,5 +1,5 @@
-//! The corpus (`tests/kernels/*.toml`) on every engine. `cargo test --test corpus -- spgemm` runs the cases with that
-//! name; `LACUNAR_INSTANCE='[A=csr,C=coo]'` leaves only instances with that in their id.
+//! The corpus (`tests/kernels/*.toml`) on every engine: of cases with many instances a sample that moves with the day, and all with
+//! `LACUNAR_ALL`. `cargo test --test corpus -- spgemm` runs the cases with that name whole; `LACUNAR_INSTANCE='[A=csr,C=coo]'` leaves only instances with that in their id.
 //!
 //! `-- --sanitize thread nodes/` runs instances as C, watched by a sanitizer ([`lacunar_testing::sanitize`]).
 
@@ -21,10 +21,12 @@ fn main() -> ExitCode {
         });
     }
     let (arguments, suite) = (arguments(), engines::suite("corpus"));
+    // Whoever names a case means all of it.
+    let sampled = arguments.filter.is_none() && std::env::var_os("LACUNAR_INSTANCE").is_none();
     let files = corpus().unwrap_or_else(|error| panic!("tests/kernels cannot be read: {error}"));
     let mut all = batches(&suite, corpus_instances);
     for (file, text) in files {
-        all.extend(trials(&file, &text, &suite).unwrap_or_else(|fault| panic!("{fault}")));
+        all.extend(trials(&file, &text, &suite, sampled).unwrap_or_else(|fault| panic!("{fault}")));
     }
     suite.conclude(&arguments, all)
 }

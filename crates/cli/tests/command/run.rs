@@ -218,14 +218,14 @@ fn checks_pass_with_the_oracle_and_with_the_interpreter() {
     for line in [
         "'C(i,k) = A(i,j) * B(j,k)' -g 'A:sparse(0.2)' -g 'B:sparse(0.2)' -d i:20 -d j:30 -d k:25 -f C:csr",
         "'y(i) = A(i,j) * x(j) - z(i)' -g 'A:uniform(4)' -g x:rand -g z:rand -d A:60000,90000",
-        "'C(i,j) = A(i,j) + B(j,i)' -g 'A:uniform(4)' -g 'B:uniform(4)' -d A:60000,60000 -t A:c128",
+        "'C(i,j) = A(i,j) + B(j,i)' -g 'A:uniform(4)' -g 'B:uniform(4)' -d A:30000,30000 -t A:c128",
         "'t(i) = A(i,j) * x(j); y(k) = A(i,k) * t(i)' -g 'A:uniform(6)' -g x:rand -d A:40000,40000",
         "'y(i) = A(i,j) * x(j); y(i) += x(i)' -g 'A:uniform(2)' -g x:rand -d A:50000,50000",
         "'y(i) += A(i,j)' -g 'A:uniform(20)' -g y:rand -d A:60000,100",
-        "'y = A(i,j)' -g 'A:uniform(20)' -d A:1000,30000 -t A:i64",
+        "'y = A(i,j)' -g 'A:uniform(20)' -d A:1000,12000 -t A:i64",
         // An input that is assigned to: its given values are compared, not those that the statement has left.
         "'A(i,j) = A(i,j) * B(i,j)' -g 'A:uniform(20)' -g 'B:uniform(20)' -d A:30000,1000",
-        "'x(i) = 2 * x(i); y(i) = x(i) - A(i,j)' -g x:rand -g 'A:uniform(20)' -d A:30000,1000",
+        "'x(i) = 2 * x(i); y(i) = x(i) - A(i,j)' -g x:rand -g 'A:uniform(20)' -d A:12000,1000",
     ] {
         let text = folder.succeed(&format!("run {line} --check --json"));
         let json: Value = serde_json::from_str(&text).unwrap();
