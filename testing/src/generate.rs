@@ -13,6 +13,7 @@
 //! and their sums, which are exact, so that rounding alone never makes a difference.
 
 mod again;
+mod far;
 mod habit;
 mod itself;
 mod many;
@@ -20,7 +21,7 @@ mod structures;
 
 use fastrand::Rng;
 use lacunar_base::random::Draw;
-use lacunar_formats::{DType, Format, IndexWidth, Kind, Level, Scalar, Term};
+use lacunar_formats::{DType, Format, IndexWidth, Kind, Level, Scalar};
 use lacunar_notation::{BinaryFn, Monoid, Role, Rule, UnaryFn};
 
 use crate::instance::Instance;
@@ -31,6 +32,7 @@ use crate::schedules::schedule;
 use crate::setup::Setup;
 use crate::sketch::{Form, Operand, Sketch, Statement, Through, Tree};
 use again::with_last_again;
+use far::{FAR, can_be_run, is_far};
 use habit::{Habit, sizes};
 use many::with_many_operands;
 use structures::with_structures;
@@ -43,7 +45,7 @@ pub fn generate(seed: u64) -> Option<(Sketch, Instance)> {
         if sketch.tensors.iter().all(|tensor| is_countable(tensor) && is_small(tensor))
             && let Ok(instance) = sketch.instance()
             && has_all_inputs(&instance)
-            && (!is_far(&sketch.sizes) || (ends(&sketch) && !has_diagonals(&sketch) && has_small_places(&sketch)))
+            && (!is_far(&sketch.sizes) || can_be_run(&sketch))
         {
             let (sketch, instance) = match repeated(sketch.clone()) {
                 other if !is_far(&other.sizes) && other.repeats() => match other.instance() {
@@ -94,43 +96,6 @@ fn unpadded(dtype: DType) -> DType {
     if dtype == DType::Pattern { DType::Bool } else { dtype }
 }
 
-/// True if a tensor is stored by diagonals: of an enormous dimension there are too many for loops that visit each of them, as those
-/// over a union with another tensor do.
-fn has_diagonals(sketch: &Sketch) -> bool {
-    let maps = sketch.tensors.iter().filter_map(|tensor| tensor.format.map());
-    maps.flat_map(|map| map.terms()).any(|term| matches!(term, Term::Difference(..)))
-}
-
-/// True if some variable has more values than memory has bytes.
-fn is_far(sizes: &[u64]) -> bool {
-    sizes.iter().any(|&size| size >= FAR)
-}
-
-/// True if a program over an enormous space visits stored coordinates only, whatever they are: coordinates that no
-/// tensor stores have nothing, even if all that is stored elsewhere is full. The oracle decides it, but for sums of fill values, which
-/// are computed wherever they are, though they may come to the fill value of the result.
-fn ends(sketch: &Sketch) -> bool {
-    let sums = sketch.statements.iter().any(|own| own.rhs.vars().iter().any(|var| !own.vars.contains(var)));
-    if sums && sketch.tensors.iter().any(|tensor| tensor.fill.is_some()) {
-        return false;
-    }
-    let filled = |far: f64| {
-        let mut full = sketch.clone();
-        for tensor in &mut full.tensors {
-            tensor.density = if is_far(&tensor.dims) { far } else { 1.0 };
-        }
-        full
-    };
-    let ends = |sketch: &Sketch| sketch.instance().is_ok_and(|instance| instance.evaluated().is_ok());
-    ends(sketch) && ends(&filled(0.0)) && ends(&filled(1.0))
-}
-
-/// True if sums and differences of indices stay below 2^62, as they have to.
-fn has_small_places(sketch: &Sketch) -> bool {
-    let is_small = sketch.sizes.iter().all(|size| *size < 1 << 61);
-    is_small || sketch.statements.iter().all(|statement| !statement.rhs.has_places())
-}
-
 /// The options of compiling a program.
 fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
     let (strict, plain) = (rng.one_in(8), rng.one_in(3));
@@ -176,9 +141,6 @@ const JUMPING_PAIRS: [BinaryFn; 11] = [
 const FLOATS: [DType; 6] = [DType::F16, DType::BF16, DType::F32, DType::F64, DType::C64, DType::C128];
 /// Types that are drawn more often than the rest, because conversions to them lose values that others keep.
 const SHORT: [DType; 5] = [DType::F16, DType::BF16, DType::Pattern, DType::Bool, DType::I8];
-
-/// Variables of this size and above are in no tensor whose memory grows with its sizes.
-const FAR: u64 = 1 << 20;
 
 struct Generator<'a> {
     rng: &'a mut Rng,

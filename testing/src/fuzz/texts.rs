@@ -11,7 +11,7 @@ use super::{Input, Target, answer, text};
 use crate::instance::Instance;
 use crate::suite::corpus_instances;
 
-/// What seeds take of an instance of the corpus.
+/// The texts of an instance of the corpus that seeds are made of.
 struct Known {
     id: String,
     /// Its program.

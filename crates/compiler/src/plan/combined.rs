@@ -1,5 +1,5 @@
-//! What the cost model knows of an expression whatever the order of the loops is: the sums in it, the coordinates that they visit, and the
-//! restriction of loops by all operands together.
+//! The cost model's facts about an expression that hold for every order of the loops: the sums in it, the coordinates that they visit, and
+//! the restriction of loops by all operands together.
 //!
 //! A function intersects or unites its operands, depending on their values where they are absent. One walk through the expression
 //! finds this, and the cost model uses the answer for every order of loops that it compares.

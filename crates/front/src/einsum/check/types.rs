@@ -153,7 +153,7 @@ impl<'a> Typer<'a> {
                     Some(_) => Some(convert(self.confined_to(expr, &statement.rhs, to.arithmetic()), to)),
                     None => Some(convert(expr, to)),
                 },
-                // What is taken off is a number of the type, even if its negative is none: integers wrap around.
+                // An unsigned type has no negative numbers: the positive number is negated, which wraps around.
                 Value::Weak(Weak::Int(number), span)
                     if number < 0 && to.kind() == Kind::Unsigned && statement.op == AssignOp::Reduce(Monoid::SUM) =>
                 {
