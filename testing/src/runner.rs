@@ -266,7 +266,9 @@ fn same_storage(instance: &Instance, a: &[(String, Found)], b: &[(String, Found)
         let is_moot = || if fills { nonzeros(&left.coo) == nonzeros(&right.coo) } else { differ_by_signs(left, right) };
         let are_same = left.coo.coords == right.coo.coords || is_moot();
         if !are_same {
-            return Err(format!("`{name}` is not stored at the same coordinates"));
+            let [one, other] = [left, right].map(|found| places(&found.coo).collect::<BTreeSet<_>>());
+            let alone: Vec<_> = one.symmetric_difference(&other).take(3).collect();
+            return Err(format!("`{name}` is not stored at the same coordinates: one alone stores {alone:?}"));
         }
     }
     Ok(())
@@ -274,25 +276,27 @@ fn same_storage(instance: &Instance, a: &[(String, Found)], b: &[(String, Found)
 
 /// True if all that one of two results stores alone are zeros, and some zero has a sign.
 fn differ_by_signs(a: &Found, b: &Found) -> bool {
-    let coordinates = |coo: &Coo, place: usize| coo.coords.iter().map(|column| column.get(place)).collect::<Vec<_>>();
-    let stored = |found: &Found| (0..found.coo.len()).map(|place| coordinates(&found.coo, place)).collect();
     let mut has_sign = false;
     let mut adds_zeros = |one: &Found, other: &Found| {
-        let stored: BTreeSet<_> = stored(other);
-        let values = scalars(&one.coo.values).into_iter().enumerate();
-        let mut alone = values.filter(|(place, value)| {
+        let stored: BTreeSet<_> = places(&other.coo).collect();
+        let mut alone = scalars(&one.coo.values).into_iter().zip(places(&one.coo)).filter(|(value, place)| {
             has_sign |= matches!(value, Scalar::Real(number) if *number == 0.0 && number.is_sign_negative());
-            !stored.contains(&coordinates(&one.coo, *place))
+            !stored.contains(place)
         });
-        alone.all(|(_, value)| value.is_zero())
+        alone.all(|(value, _)| value.is_zero())
     };
     adds_zeros(a, b) && adds_zeros(b, a) && has_sign
 }
 
+/// The coordinates of entries.
+fn places(coo: &Coo) -> impl Iterator<Item = Vec<Option<u64>>> {
+    (0..coo.len()).map(|place| coo.coords.iter().map(|column| column.get(place)).collect())
+}
+
 /// The coordinates of entries that are not zero.
 fn nonzeros(coo: &Coo) -> Vec<Vec<Option<u64>>> {
-    let entries = scalars(&coo.values).into_iter().enumerate().filter(|(_, value)| !value.is_zero());
-    entries.map(|(place, _)| coo.coords.iter().map(|column| column.get(place)).collect()).collect()
+    let entries = scalars(&coo.values).into_iter().zip(places(coo)).filter(|(value, _)| !value.is_zero());
+    entries.map(|(_, place)| place).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! - `-fwrapv`: arithmetic on indices wraps, as the IR says.
 //! - `-ffp-contract=fast` (strict: `off`): a product and a sum may be one instruction.
 //! - `-fno-math-errno -fno-trapping-math`: nobody asks for `errno` or traps; results are the same.
-//! - `-fcx-limited-range` (strict too): products and quotients of complex numbers by the textbook formulas.
+//! - `-fcx-fortran-rules` (strict too): products of complex numbers by the textbook formula, quotients by Smith's.
 //! - `-fopenmp`, if a kernel has directives for it. A compiler that refuses it gets the source without, and the loops are
 //!   serial.
 //! - `-fassociative-math -fno-signed-zeros`, only with [`CcOptions::reassociate`]: sums may be taken apart, so that loops
@@ -166,7 +166,7 @@ fn compiler(options: &CcOptions) -> Vec<OsString> {
 
 /// The flags that give C the meaning of the IR, and make it fast.
 fn flags(strict: bool, options: &CcOptions) -> Vec<String> {
-    let mut flags: Vec<String> = ["-std=c99", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fcx-limited-range"]
+    let mut flags: Vec<String> = ["-std=c99", "-fwrapv", "-fno-math-errno", "-fno-trapping-math", "-fcx-fortran-rules"]
         .map(String::from)
         .to_vec();
     flags.push(format!("-O{}", options.optimization.min(3)));

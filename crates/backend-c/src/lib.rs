@@ -10,7 +10,7 @@
 //! | integer arithmetic on values | functions `lac_add_i32`, ...: wrapping, division by zero gives 0 |
 //! | arithmetic on indices | `i * n + j`: can't overflow as long as sizes are right; `-fwrapv` defines it anyway |
 //! | `Min`, `Max` on reals | functions that give NaN if an operand is NaN |
-//! | complex arithmetic | C99's operators; `-fcx-limited-range` makes them the textbook formulas, as in the other back ends |
+//! | complex arithmetic | C99's operators; `-fcx-fortran-rules` makes products the textbook formula and quotients Smith's, as in the other back ends |
 //! | `Grow`, `Alloc` | `realloc` and `malloc`, or the functions of the runtime's table |
 //! | failure | `goto cleanup`, which hands back grown arrays and releases local ones |
 //! | parallel loop | `omp parallel for`; arrays of its own are declared in its body |

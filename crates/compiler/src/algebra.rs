@@ -469,7 +469,9 @@ pub fn infer_fills(program: &mut Program) {
             continue;
         }
         let explicit = make_explicit(statement, &mut program.vars.clone());
-        let found = background(&program.tensors, &explicit.rhs).filter(|background| !background.value.is_zero());
+        // A number is stored everywhere, unless it is computed with fill values.
+        let is_kept = |background: &Background| !background.value.is_zero() && (background.absent || is_filled);
+        let found = background(&program.tensors, &explicit.rhs).filter(is_kept);
         program.tensors[target].fill = found.map(|background| background.value);
     }
     set_rests(program);

@@ -270,10 +270,23 @@ fn complex_binary<R: Real>(op: BinaryOp, a: Complex<R>, b: Complex<R>) -> Comple
         BinaryOp::Add => a + b,
         BinaryOp::Sub => a - b,
         BinaryOp::Mul => a * b,
-        BinaryOp::Div => a / b,
+        BinaryOp::Div => complex_quotient(a, b),
         BinaryOp::Pow => a.powc(b),
         _ => Complex::new(R::zero(), R::zero()),
     }
+}
+
+/// Smith's formula (R. L. Smith, "Algorithm 116: Complex division", CACM 1962): nothing overflows where the quotient does not, and
+/// a finite number over an infinite real one is 0.
+fn complex_quotient<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R> {
+    if b.re.abs() < b.im.abs() {
+        let ratio = b.re / b.im;
+        let divisor = b.im + b.re * ratio;
+        return Complex::new((a.im + a.re * ratio) / divisor, -((a.re - a.im * ratio) / divisor));
+    }
+    let ratio = b.im / b.re;
+    let divisor = b.re + b.im * ratio;
+    Complex::new((a.re + a.im * ratio) / divisor, (a.im - a.re * ratio) / divisor)
 }
 
 /// The result of a comparison.

@@ -22,7 +22,7 @@
 //! integer divided by -1 wraps. Shifts take the amount modulo the type's number of bits. On `Bool`, `Add` and `Max` are or, `Mul`
 //! and `Min` are and. Floating point is IEEE 754, but unless a function is `strict`, a sum may be reassociated and a product and
 //! sum contracted. `Min`/`Max` on reals give NaN if either operand is NaN; of zeros of both signs they give either. Complex
-//! products and quotients follow the textbook formulas; where these give NaN, a back end may give infinity. Casts: to an integer
+//! products follow the textbook formula, complex quotients Smith's; where these give NaN, a back end may give infinity. Casts: to an integer
 //! truncates towards zero and saturates (NaN gives 0); between integers wraps; to `Bool` tests for non-zero; real to complex has
 //! imaginary part 0; complex to real takes the real part. `F16` and `BF16` are only stored: variables may hold them, select between
 //! them and convert them, and no other operation takes them. They are converted by way of `F32`, which is rounded to the nearest,

@@ -174,15 +174,20 @@ fn infer(program: &Program, step: &Step, sizes: &mut [Option<u64>]) -> Result<()
         (place + 1 < access.vars.len()).then_some((access.vars[place], size))
     };
     // Sizes of the operands of all statements come first: a variable has one size in the program, and a result has room for all
-    // that it is assigned.
-    let of_operands = program.statements.iter().flat_map(|other| {
-        let accesses = other.rhs.accesses().into_iter();
-        accesses.filter(|access| access.vars.last().is_none_or(|last| !other.lhs.vars.contains(last)))
-    });
-    let elsewhere: Vec<(&Indicator, &Access)> =
-        of_operands.filter_map(|access| Some((program.tensors[access.tensor].indicator.as_deref()?, access))).collect();
-    while let Some((var, size)) = elsewhere.iter().find_map(|tied| part(sizes, tied)) {
-        let others = elsewhere.iter().filter_map(|other| part(sizes, other)).filter(|(other, _)| *other == var);
+    // that it is assigned. Of the dimensions that have a part for each of its values, the largest tells it, also one of a result that
+    // is declared or given.
+    let all: Vec<((&Indicator, &Access), bool)> = program
+        .statements
+        .iter()
+        .flat_map(|other| other.rhs.accesses().into_iter().map(move |access| (other, access)))
+        .filter_map(|(other, access)| {
+            let is_target = access.vars.last().is_some_and(|last| other.lhs.vars.contains(last));
+            Some(((program.tensors[access.tensor].indicator.as_deref()?, access), is_target))
+        })
+        .collect();
+    let of_operands = || all.iter().filter(|(_, is_target)| !is_target);
+    while let Some((var, size)) = of_operands().find_map(|(tied, _)| part(sizes, tied)) {
+        let others = all.iter().filter_map(|(other, _)| part(sizes, other)).filter(|(other, _)| *other == var);
         sizes[var.index()] = Some(others.map(|(_, size)| size).fold(size, u64::max));
         share_with_renamed(step.kernel(), sizes);
     }

@@ -186,6 +186,13 @@ impl Operation {
         }
     }
 
+    /// True if the declared identity of an operator, combined with a number, is no number where that is one, or the other way round:
+    /// it depends on an engine if the two are combined. So it is with `a + b + a * b`, identity 0, and an infinity.
+    pub fn is_changed_by_identity(&self, value: Scalar, dtype: DType) -> bool {
+        let combined = || self.of_numbers(self.identity(dtype), value, dtype);
+        matches!(self, Operation::Operator(_)) && combined().magnitude().is_nan() != value.magnitude().is_nan()
+    }
+
     /// Two values combined.
     pub fn of_values(&self, a: Value, b: Value, dtype: DType) -> Value {
         match self {

@@ -23,8 +23,10 @@
 //!
 //! Each value comes with the largest magnitude that occurred on the way to it, by which rounding errors are judged. If a sum is a
 //! factor, a dividend or an argument, or has a factor that is the same in all terms, an engine may move the rest into the sum or out of
-//! it. If infinities, NaN or divisors of zero occur there, the value depends on that, and is *moot*. A value is also moot if padding of
+//! it. If infinities, NaN or divisors of zero occur there, the value depends on that, and is *moot*. So it is if the factors of a product over
+//! variables overflow in some order, or if an operator's identity does not leave a term as it is. A value is also moot if padding of
 //! the storage was read: an engine that converts the tensor finds nothing there, and behind a map the oracle does not know such places.
+//! A dense tensor's zeros are such padding if it has a structure: an engine takes what is outside of that as absent.
 //! The same holds for a fill value that an earlier statement computed, which a copy leaves out. All values of a statement that reads
 //! moot ones are moot, too.
 
@@ -105,6 +107,8 @@ struct Program {
     dims: Vec<Vec<u64>>,
     /// The coordinates of each variable that are looked at, if they are not all.
     places: Vec<Option<Places>>,
+    /// True for each tensor with a declared structure, by its index.
+    is_structured: Vec<bool>,
 }
 
 impl Program {
@@ -130,7 +134,9 @@ impl Program {
         };
         let formats = reading.tensors.iter().map(format).collect();
         let places = places(&reading, &sizes, question.given);
-        Ok(Program { reading, formats, sizes, dims, places })
+        let has_structure = |tensor: &Known| declarations.structures.contains_key(&tensor.name);
+        let is_structured = reading.tensors.iter().map(has_structure).collect();
+        Ok(Program { reading, formats, sizes, dims, places, is_structured })
     }
 
     fn tensor(&self, id: TensorId) -> &Known {
@@ -364,9 +370,11 @@ fn run(
         let inside = |at: &Vec<u64>| at.iter().zip(&space).all(|(at, size)| at < size);
         let Some(coordinate) = at.filter(inside) else { continue };
         (state.peak, state.exceptional, state.filled_up, state.emptied) = (0.0, false, false, false);
-        state.tied = false;
+        (state.tied, state.exponents, state.misled) = (false, [0.0; 2], false);
         let value = state.value(&rhs);
-        if ((movable || state.filled_up) && state.exceptional) || state.emptied || state.tied {
+        let depends_on_place = (movable || state.filled_up) && state.exceptional;
+        let depends_on_order = state.may_overflow(rhs.dtype) || state.misled;
+        if depends_on_place || depends_on_order || state.emptied || state.tied {
             outcome.moot.insert(coordinate.clone());
         }
         let value = cast(value, tensor.dtype);
@@ -383,6 +391,9 @@ fn run(
             None => value,
             Some(operation) => operation.of_values(old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype),
         };
+        if statement.combines.as_ref().is_some_and(|by| by.is_changed_by_identity(value.scalar(), tensor.dtype)) {
+            outcome.moot.insert(coordinate.clone());
+        }
         // A reduction that is absent may annihilate, or be a number like any other.
         if let Some(operation) = statement.combines.as_ref().filter(|_| is_reduced) {
             let number = operation.of_numbers(old.unwrap_or(fill), value.scalar(), tensor.dtype);

@@ -260,7 +260,7 @@ impl Scalar {
                 BinaryFn::Ne => Scalar::Bool(a != b),
                 BinaryFn::Sub => complex(a - b, dtype),
                 BinaryFn::Mul => complex(a * b, dtype),
-                BinaryFn::Div => complex(a / b, dtype),
+                BinaryFn::Div => complex(quotient(a, b), dtype),
                 BinaryFn::Pow => complex(a.powc(b), dtype),
                 _ => complex(a + b, dtype),
             },
@@ -268,6 +268,17 @@ impl Scalar {
             (a, b) => a.cast(dtype).binary(function, b.cast(dtype), dtype),
         }
     }
+}
+
+/// The quotient of complex numbers by Smith's formula: the smaller part of the divisor is taken relative to the larger one.
+fn quotient(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
+    let is_upright = b.re.abs() < b.im.abs();
+    // Both numbers over i, or as they are.
+    let turned = |z: Complex<f64>| if is_upright { Complex::new(z.im, -z.re) } else { z };
+    let (a, b) = (turned(a), turned(b));
+    let ratio = b.im / b.re;
+    let divisor = b.re + b.im * ratio;
+    Complex::new((a.re + a.im * ratio) / divisor, (a.im - a.re * ratio) / divisor)
 }
 
 fn comparison(function: BinaryFn, order: Option<std::cmp::Ordering>) -> Option<bool> {

@@ -49,12 +49,12 @@ fn cut(mut left: Memory, expected: &Memory) -> Memory {
 
 #[test]
 fn random_functions_optimized() {
-    check(0..SEEDS, &["-O2", "-fwrapv", "-fcx-limited-range", "-ffp-contract=fast", "-fno-trapping-math"]);
+    check(0..SEEDS, &["-O2", "-fwrapv", "-fcx-fortran-rules", "-ffp-contract=fast", "-fno-trapping-math"]);
 }
 
 #[test]
 fn random_functions_on_threads() {
-    let flags = ["-O2", "-fwrapv", "-fcx-limited-range", "-ffp-contract=fast", "-fno-trapping-math", "-fopenmp"];
+    let flags = ["-O2", "-fwrapv", "-fcx-fortran-rules", "-ffp-contract=fast", "-fno-trapping-math", "-fopenmp"];
     if compiles_with(&flags, "random_functions_on_threads") {
         check(SEEDS + 15..2 * SEEDS, &flags);
     }
@@ -62,7 +62,7 @@ fn random_functions_on_threads() {
 
 #[test]
 fn random_functions_under_sanitizers() {
-    let sanitizers = ["-O1", "-fwrapv", "-fcx-limited-range", "-fsanitize=address,undefined", "-fno-sanitize-recover"];
+    let sanitizers = ["-O1", "-fwrapv", "-fcx-fortran-rules", "-fsanitize=address,undefined", "-fno-sanitize-recover"];
     if compiles_with(&sanitizers, "random_functions_under_sanitizers") {
         check(SEEDS..SEEDS + 15, &sanitizers);
     }

@@ -1,6 +1,6 @@
 //! The value of a term at a point of a statement's iteration space.
 
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Kind};
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 
 use super::lookup::Lookup;
@@ -27,6 +27,11 @@ pub(super) struct Run<'a> {
     pub(super) filled_up: bool,
     /// True if a reduction whose identity is not 0 was over no values at all, since it was last reset.
     pub(super) emptied: bool,
+    /// The binary logarithms of the factors in products over variables, summed since they were last reset: those of factors beyond 1,
+    /// and those of the others, negated.
+    pub(super) exponents: [f64; 2],
+    /// True if an operator's identity, combined with a term, was not that term, since it was last reset.
+    pub(super) misled: bool,
     /// True if values other than the least are as near to it as rounding errors are, since it was last reset.
     pub(super) tied: bool,
     /// True if a reduction met absent values other than its identity.
@@ -51,6 +56,8 @@ impl<'a> Run<'a> {
             exceptional: false,
             filled_up: false,
             emptied: false,
+            exponents: [0.0; 2],
+            misled: false,
             tied: false,
             loosened: false,
             strayed: false,
@@ -160,7 +167,10 @@ impl<'a> Run<'a> {
             self.filled_up |= (format.map().is_some() && format.is_padded()) || format.packing().is_some();
             return Value::Absent(fill);
         };
-        let may_be_left_out = !format.is_dense() && (format.is_padded() || self.program.tensor(tensor).result);
+        let may_be_left_out = match format.is_dense() {
+            true => self.program.is_structured[tensor.index()],
+            false => format.is_padded() || self.program.tensor(tensor).result,
+        };
         self.filled_up |= value == fill && may_be_left_out;
         self.peak = self.peak.max(scale);
         Value::Stored(value)
@@ -179,6 +189,8 @@ impl<'a> Run<'a> {
             if value.rests_at(identity) {
                 continue;
             }
+            self.count_exponent(operation, body, value.scalar());
+            self.misled |= operation.is_changed_by_identity(value.scalar(), dtype);
             self.loosened |= matches!(value, Value::Absent(_));
             is_stored |= matches!(value, Value::Stored(_));
             is_written &= matches!(value, Value::Written(_));
@@ -196,5 +208,26 @@ impl<'a> Run<'a> {
             Some(total) if is_written => Value::Written(total),
             Some(total) => Value::Absent(total),
         }
+    }
+
+    /// Takes note of a factor of a product over a variable, unless that is a product over another one, whose factors were counted.
+    fn count_exponent(&mut self, operation: &Operation, body: &Term, value: Scalar) {
+        let is_product = |operation: &Operation| matches!(operation, Operation::Function(BinaryFn::Mul));
+        let counts = is_product(operation)
+            && !matches!(&body.node, Node::Reduce { operation, .. } if is_product(operation))
+            && value.magnitude().is_normal();
+        if counts {
+            let exponent = value.magnitude().log2();
+            self.exponents[usize::from(exponent < 0.0)] += exponent.abs();
+        }
+    }
+
+    /// True if products over variables may leave the range of a type, in some order of their factors.
+    pub(super) fn may_overflow(&self, dtype: DType) -> bool {
+        let most = match dtype.part() {
+            DType::F64 => f64::from(f64::MAX_EXP),
+            _ => f64::from(f32::MAX_EXP),
+        };
+        matches!(dtype.kind(), Kind::Real | Kind::Complex) && self.exponents.iter().any(|&sum| sum > most - 3.0)
     }
 }

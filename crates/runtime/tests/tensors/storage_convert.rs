@@ -160,7 +160,7 @@ fn any_number_of_threads_comes_to_the_same() {
             let source = Tensor::from_coo(list.clone(), from).unwrap();
             for to in &formats {
                 let expected = Tensor::from_coo(list.clone(), to).unwrap();
-                for threads in 1..=4 {
+                for threads in [1, 2, 4] {
                     let converted = pool::with_threads(threads, || source.convert(to)).unwrap();
                     assert!(converted == expected, "{from} to {to} with {threads} threads, {:?}", list.dims);
                 }
