@@ -166,7 +166,7 @@ fn choice_of<'e>(background: &dyn Fn(&Expr) -> Option<Background>, [condition, a
 
 /// True if a value combined with itself, however often, is itself.
 pub(crate) fn is_kept(monoid: Monoid, value: Scalar) -> bool {
-    monoid.is_idempotent(value.ty) || monoid.identity(value.ty) == Some(value)
+    monoid.is_idempotent(value.ty) || is_left_out(monoid, value)
 }
 
 /// True if a reduction may leave out values like this one: it is the identity.
