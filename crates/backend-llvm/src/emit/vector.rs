@@ -54,6 +54,8 @@ use crate::LlvmError;
 
 /// Copies of the body that run at once: so many sums hide the latency of an addition.
 const COPIES_OF_SUMS: u32 = 4;
+/// The most sums of all copies: more would not fit 16 registers, beside what they add.
+const SUMS_AT_ONCE: u32 = 12;
 /// The bytes of all copies of sums over gathered elements: eight loads take at least as long as an addition, and fewer copies leave fewer
 /// elements of a short row to the second part. (Products of matrices in `csr` with a vector take 0.8 to 1.0 of the time that four
 /// vectors of 64 bytes take on an Intel processor that gathers.)
@@ -266,7 +268,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             false if known.gathers => {
                 (BYTES_OF_GATHERED / self.vectors.gather_bytes()).clamp(1, COPIES_OF_GATHERED) as u32
             }
-            false => COPIES_OF_SUMS,
+            false => 1 << (SUMS_AT_ONCE / known.reductions.len() as u32).clamp(1, COPIES_OF_SUMS).ilog2(),
         };
         if known.gathers && !known.reductions.is_empty() {
             self.fetch_ahead(known.counter, begin, body)?;

@@ -73,7 +73,7 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Holds};
-use lacunar_imp::passes::{flatten, remove_dead};
+use lacunar_imp::passes::{abreast, flatten, remove_dead};
 use lacunar_imp::{ArrayId, BinaryOp, Block, Builder, ExprId, Function, LoopKind, Param, VarId as ImpVar};
 use lacunar_machine::Reach;
 use lacunar_notation::concrete::{Kernel, Stmt};
@@ -194,7 +194,9 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     // Nobody asks for the coordinates of some positions of a packed result.
     let is_packed = kernel.followers.as_ref().is_some_and(|followers| followers.is_packed);
     let function = if is_packed { remove_dead(function) } else { function };
-    Ok(Lowered { function: flatten(function, &ascending), interface, phase: options.phase, loops, notes })
+    let function = flatten(function, &ascending);
+    let function = if is_packed { abreast(function) } else { function };
+    Ok(Lowered { function, interface, phase: options.phase, loops, notes })
 }
 
 /// The parameters of a kernel that hold positions of operands, or of packed results, which ascend.

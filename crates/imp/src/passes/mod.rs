@@ -24,6 +24,7 @@ use thiserror::Error;
 use crate::ir::Function;
 use crate::verify::{Verified, VerifyError, check, verify};
 
+mod abreast;
 mod cse;
 mod dce;
 mod flatten;
@@ -32,6 +33,7 @@ mod leave;
 mod scalar_promote;
 mod simplify;
 
+pub use abreast::abreast;
 pub use dce::remove_dead;
 pub use flatten::flatten;
 pub use leave::left_early;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
 use lacunar_base::Trace;
-use lacunar_imp::passes::{PASSES, flatten};
+use lacunar_imp::passes::{PASSES, abreast, flatten};
 use lacunar_imp::{
     ArrayData, ArrayId, Function, Limits, Memory, generate, interpret, interpret_within, optimize, parse, verify,
 };
@@ -107,6 +107,29 @@ fn loops_over_segments_behind_each_other_are_one() {
         });
         generate::compare(&expected, &found, 0.0).unwrap();
     }
+}
+
+/// `abreast.imp` holds a function and, after a line of dashes, the result of the pass: runs of 0 to 9 elements are as they were.
+#[test]
+fn sums_of_neighbors_are_taken_abreast() {
+    let (before, after) = include_str!("passes/abreast.imp").split_once("\n---\n").unwrap();
+    let before = parse(before).unwrap_or_else(|error| panic!("{}", error.render(before, "abreast", false)));
+    let done = abreast(before.clone());
+    assert_eq!(done.to_string(), after.trim_end());
+    let n = 3;
+    let arrays = [
+        ArrayData::U32(vec![0, 1, 3, 6, 10, 10, 19]),
+        ArrayData::U32(vec![2, 0, 1, 3, 4, 0]),
+        ArrayData::F64((0..9 * n).map(|k| (k * 7 % 10) as f64).collect()),
+        ArrayData::F64((0..19).map(f64::from).collect()),
+    ];
+    let functions = [before, done].map(|function| verify(function).unwrap());
+    let [expected, found] = functions.each_ref().map(|function| {
+        let mut memory = Memory { arrays: arrays.to_vec(), scalars: vec![6, n] };
+        assert_eq!(interpret(function, &mut memory).unwrap(), None);
+        memory
+    });
+    generate::compare(&expected, &found, 0.0).unwrap();
 }
 
 /// The rows of a matrix that is shifted lie under a level with one coordinate.
