@@ -8,14 +8,15 @@
 //! ```
 //!
 //! Assignments to different places, each of which tells the iteration, meet unless conditions of coordinates, under which alone they
-//! are carried out, rule that out: integer sets say so.
+//! are carried out, rule that out: integer sets say so. The unique elements of a packed operand are such a condition: of a symmetric matrix,
+//! `C(i,j) += A(i,j); C(j,i) += A(i,j)` never meet, as i <= j.
 //!
 //! Paper: Senanayake et al. 2020, §5.1.
 
 use lacunar_formats::Scalar;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
-use lacunar_notation::{Access, Expr, ExprKind, Indicator, TensorId, VarId};
-use lacunar_sets::{Affine, Piece};
+use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Indicator, TensorId, UnaryFn, VarId};
+use lacunar_sets::{Affine, Constraint, Piece, Relation};
 
 use super::residual::residual;
 use crate::algebra::{background, without};
@@ -60,8 +61,11 @@ pub fn written_together(kernel: &Kernel, var: VarId, body: &Stmt) -> Vec<TensorI
 /// assignment to a place, the other by one to another place.
 fn may_meet(kernel: &Kernel, body: &Stmt, originals: &[VarId], (tensor, a): (TensorId, &[VarId]), b: &[VarId]) -> bool {
     let both = [conditions(kernel, body, tensor, a), conditions(kernel, body, tensor, b)];
+    let stored = unique(kernel, body);
     let of_conditions = both.iter().flatten().flat_map(|(vars, _)| vars);
-    let mut vars: Vec<VarId> = originals.iter().chain(a).chain(b).chain(of_conditions).copied().collect();
+    let of_elements = stored.iter().flat_map(|(access, _)| &access.vars);
+    let mut vars: Vec<VarId> =
+        originals.iter().chain(a).chain(b).chain(of_conditions).chain(of_elements).copied().collect();
     vars.sort_unstable();
     vars.dedup();
     // Two columns of a variable, for the two iterations.
@@ -72,6 +76,12 @@ fn may_meet(kernel: &Kernel, body: &Stmt, originals: &[VarId], (tensor, a): (Ten
             let columns: Vec<usize> = vars.iter().map(|var| column(var, iteration)).collect();
             meeting.add(&columns, indicator);
         }
+    }
+    for (iteration, (access, piece)) in
+        [0, 1].into_iter().flat_map(|iteration| stored.map(|stored| (iteration, stored)))
+    {
+        let columns: Vec<usize> = access.vars.iter().map(|var| column(var, iteration)).collect();
+        meeting.stored(&columns, piece);
     }
     for (x, y) in a.iter().zip(b) {
         meeting.same(column(x, 0), column(y, 1));
@@ -103,6 +113,22 @@ impl Meeting {
             Some(form) if indicator.equation().is_some() => self.piece.equal(form),
             Some(form) => self.piece.at_least(form),
             None => self.is_known = false,
+        }
+    }
+
+    /// Adds the conditions of coordinates, without those of sizes, of the points of a piece.
+    fn stored(&mut self, columns: &[usize], piece: &Piece) {
+        let first = piece.params();
+        for Constraint { form, relation } in piece.constraints() {
+            if form.terms().any(|(column, _)| column < first || column >= first + columns.len()) {
+                continue;
+            }
+            let mut terms = form.terms().map(|(column, factor)| Affine::term(columns[column - first], factor));
+            match (terms.try_fold(Affine::constant(form.offset()), |form, term| form.plus(&term)), relation) {
+                (Some(form), Relation::Equal) => self.piece.equal(form),
+                (Some(form), Relation::AtLeast) => self.piece.at_least(form),
+                (None, _) => self.is_known = false,
+            }
         }
     }
 
@@ -148,6 +174,40 @@ fn conditions<'k>(
         }
     });
     found
+}
+
+/// The packed operand of which every assignment of a loop's body has an element for a factor, so that loops come to its unique elements
+/// alone, which are stored; and these.
+fn unique<'k, 's>(kernel: &'k Kernel, body: &'s Stmt) -> Option<(&'s Access, &'k Piece)> {
+    let mut assigns = Vec::new();
+    body.visit_assigns(&mut |assign| assigns.push(assign));
+    let of =
+        |assign: &&'s Assign| assign.rhs.accesses().into_iter().find_map(|own| Some((own, elements(kernel, own)?)));
+    let found = assigns.first().and_then(of)?;
+    assigns.iter().all(|assign| is_factor(&assign.rhs, found.0)).then_some(found)
+}
+
+/// True if an expression is 0 where an access has no element.
+fn is_factor(expr: &Expr, access: &Access) -> bool {
+    match &expr.kind {
+        ExprKind::Access(own) => own == access,
+        ExprKind::Binary(BinaryFn::Mul, a, b) => is_factor(a, access) || is_factor(b, access),
+        ExprKind::Unary(UnaryFn::Neg | UnaryFn::Conj, a) | ExprKind::Cast(a) => is_factor(a, access),
+        ExprKind::Select(operands) => {
+            is_factor(&operands[1], access) && operands[2].kind == Expr::zero(expr.dtype).kind
+        }
+        _ => false,
+    }
+}
+
+/// The unique elements of a packed operand, if these alone are stored, and are one piece.
+fn elements<'k>(kernel: &'k Kernel, access: &Access) -> Option<&'k Piece> {
+    let tensor = &kernel.tensors[access.tensor];
+    let is_stored = tensor.is_unique && tensor.format.packing().is_some();
+    match tensor.structure.as_deref().filter(|_| is_stored)?.unique().pieces() {
+        [piece] => Some(piece),
+        _ => None,
+    }
 }
 
 /// The original variables of the loops inside of a statement.

@@ -118,6 +118,13 @@ fn absorbed(cx: &Lowerer<'_>, assign: &Assign, scope: &Scope) -> Option<Assign> 
 
 /// Combines the value of an assignment with that of its target, or replaces it.
 fn combine(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<(), Diagnostic> {
+    if let ExprKind::Select(operands) = &assign.rhs.kind
+        && scope.sink(assign.lhs.tensor).is_some_and(|sink| sink.takes_selected())
+    {
+        let [condition, value, _] = &**operands;
+        let condition = expr(cx, condition, scope)?;
+        return cx.when(condition, |cx| combine(cx, &Assign { rhs: value.clone(), ..assign.clone() }, scope));
+    }
     let of = match assign.op.monoid().and_then(Monoid::compared) {
         Some(_) => value_of(cx, &assign.rhs, scope)?,
         None => None,

@@ -23,16 +23,15 @@ use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::{original_loops, replaced_by};
 use crate::levels::Position;
-use crate::lower::Lowerer;
 use crate::lower::caches::{is_more_than_kept, past};
 use crate::lower::coverage::{has_shared_loop, writes_all};
 use crate::lower::derive::position;
-use crate::lower::once::writes_once;
 use crate::lower::region::leaves_out;
 use crate::lower::region::recovered::{has_outside_places, is_confined};
 use crate::lower::scope::Scope;
 use crate::lower::sizes::constant;
 use crate::lower::storage::{code, count_positions, count_values, extent, is_inside_dimension};
+use crate::lower::{Lowerer, mirrored, once};
 
 /// A result is cleared at once where less than one row in so many is written.
 const FEW: i64 = 4;
@@ -46,8 +45,17 @@ struct Dense {
     past: Option<ExprId>,
     /// The condition that all of it is cleared before, instead of each part inside of loops.
     apart: Option<ExprId>,
-    /// One addition is made to each value, which is set by it.
-    is_once: bool,
+    /// One addition is made to each value, which is set by it, if so.
+    once: Option<Once>,
+}
+
+/// The reason why one addition is made to each value of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Once {
+    /// One term of a sum adds to it.
+    Term,
+    /// It is an element of a packed operand, or follows from one: others add nothing to it.
+    Mirrored,
 }
 
 /// The loops in which a dense result is set to its fill value.
@@ -63,14 +71,14 @@ enum Clearing {
 
 /// Makes a dense result ready.
 pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> Result<Scope, Diagnostic> {
-    let is_once = is_once(cx, &access);
-    let clearing = if is_once { Clearing::Never } else { clearing(cx, &access) };
+    let once = once(cx, &access);
+    let clearing = if once.is_some() { Clearing::Never } else { clearing(cx, &access) };
     let past = match clearing {
         Clearing::Never => past(cx, &access).map(|past| cx.b.define("past", past)),
         // The elements that were cleared are in the cache.
         Clearing::Inside(_) | Clearing::Strips { .. } => None,
     };
-    let mut dense = Dense { access, clearing, past, apart: None, is_once };
+    let mut dense = Dense { access, clearing, past, apart: None, once };
     dense.clear(cx, scope)?;
     dense.clear_apart(cx, scope)?;
     Ok(scope.writing(dense.access.tensor, Rc::new(dense)))
@@ -126,12 +134,18 @@ fn clearing(cx: &Lowerer<'_>, access: &AccessKey) -> Clearing {
     strip.unwrap_or(Clearing::Inside(depth))
 }
 
-/// True if one addition is made to each value of a result, all of which are computed.
-fn is_once(cx: &Lowerer<'_>, access: &AccessKey) -> bool {
+/// The reason why one addition is made to each value of a result, all of which are computed, if it is so.
+fn once(cx: &Lowerer<'_>, access: &AccessKey) -> Option<Once> {
     let Kernel { tensors, updates, followers, .. } = cx.kernel;
     let tensor = &tensors[access.tensor];
     let is_array = tensor.view.is_none() && tensor.format.map().is_none() && tensor.format.packing().is_none();
-    cx.options.phase.computes() && !updates && followers.is_none() && is_array && writes_once(cx, access)
+    if !cx.options.phase.computes() || *updates || followers.is_some() || !is_array {
+        return None;
+    }
+    if once::writes_once(cx, access) {
+        return Some(Once::Term);
+    }
+    mirrored::writes_once(cx.kernel, access).then_some(Once::Mirrored)
 }
 
 /// True if all assignments to a result are to the places of one access.
@@ -211,12 +225,16 @@ impl Sink for Dense {
     fn add(&self, cx: &mut Lowerer<'_>, addition: &Addition, scope: &Scope) -> Result<(), Diagnostic> {
         // A copy or a piece is read soon.
         let past = self.past.filter(|_| scope.code(self.access.tensor).is_none());
-        let op = if self.is_once { AssignOp::Set } else { addition.op };
+        let op = if self.once.is_some() { AssignOp::Set } else { addition.op };
         add_to(cx, &Addition { op, key: addition.key.clone(), ..*addition }, past, scope)
     }
 
     fn is_array(&self) -> bool {
         true
+    }
+
+    fn takes_selected(&self) -> bool {
+        self.once == Some(Once::Mirrored)
     }
 
     /// Sets the values under a strip to the fill value, if it is a strip whose loop does so: they are in the cache then when

@@ -78,6 +78,11 @@ pub(super) trait Sink: std::fmt::Debug {
         false
     }
 
+    /// True if elements are set by values that are added to nothing: one that a condition selects is taken where that holds alone.
+    fn takes_selected(&self) -> bool {
+        false
+    }
+
     /// The variable that is all there is, of a scalar workspace.
     fn scalar(&self) -> Option<MutableVar> {
         None

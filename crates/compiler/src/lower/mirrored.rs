@@ -1,0 +1,138 @@
+//! Results whose places are those of the elements of a packed operand, and of the elements that follow from these: each is set once.
+//!
+//! ```text
+//! C(i,j) = A(i,j) * x(j)      A: packed(symmetric), read once:   C(i,j) += A(i,j) * x(j)                    i <= j
+//!                                                                C(j,i) += select(j > i, A(i,j) * x(i), 0)  i < j
+//! ```
+//!
+//! Integer sets say that no place is among those of two assignments, and that together they are all of them. An assignment under a
+//! condition is carried out only if it holds then, as there is nothing to be added to.
+//!
+//! On entry: a kernel whose loops are over the variables of the result alone.
+
+use lacunar_formats::structure::bounds;
+use lacunar_notation::concrete::{Assign, Kernel, Stmt};
+use lacunar_notation::schedule::{Race, Unit};
+use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, VarId};
+use lacunar_sets::{Affine, Answer, Piece, Set};
+
+use super::region;
+use crate::comparisons::compared;
+use crate::iterate::iterators::AccessKey;
+use crate::iterate::lattice::Lattice;
+use crate::iterate::position_space::{original_loops, replaced_by};
+
+/// The most assignments: each is compared with each other one.
+const MOST: usize = 6;
+
+/// True if the assignments of a kernel go to each place of its result once together, where their conditions hold.
+pub(super) fn writes_once(kernel: &Kernel, result: &AccessKey) -> bool {
+    let assigns = assigns_of(&kernel.stmt);
+    let Some(source) = assigns.first().and_then(|assign| source(kernel, assign)) else { return false };
+    let fits = |assign: &&Assign| {
+        assign.lhs.tensor == result.tensor
+            && assign.op.monoid().is_none_or(|monoid| monoid.compared().is_none())
+            && assign.rhs.accesses().contains(&source)
+    };
+    // Copies of chunks are added to what they are copies of.
+    let is_copied =
+        |var: VarId| matches!(kernel.provenance.parallel(var), Some((Unit::CpuThread, race)) if race != Race::None);
+    (2..=MOST).contains(&assigns.len())
+        && assigns.iter().all(fits)
+        && !kernel.provenance.tags.iter().any(|(var, _)| is_copied(*var))
+        && goes_through(kernel, source)
+        && covers(kernel, source, &assigns).unwrap_or(false)
+}
+
+/// The assignments of a statement without workspaces; none if it has some.
+fn assigns_of(stmt: &Stmt) -> Vec<&Assign> {
+    match stmt {
+        Stmt::Assign(assign) => vec![assign],
+        Stmt::Forall(_, body) => assigns_of(body),
+        Stmt::Sequence(stmts) if stmts.iter().all(|stmt| matches!(stmt, Stmt::Assign(_))) => {
+            stmts.iter().flat_map(assigns_of).collect()
+        }
+        Stmt::Sequence(_) | Stmt::Where { .. } => Vec::new(),
+    }
+}
+
+/// The packed operand of an assignment that stores unique elements alone.
+fn source<'k>(kernel: &Kernel, assign: &'k Assign) -> Option<&'k Access> {
+    assign.rhs.accesses().into_iter().find(|access| {
+        let tensor = &kernel.tensors[access.tensor];
+        tensor.is_unique && tensor.format.packing().is_some()
+    })
+}
+
+/// True if loops come to each element of an operand, once, and to nothing else.
+fn goes_through(kernel: &Kernel, source: &Access) -> bool {
+    let (loops, key) = (original_loops(kernel, &kernel.stmt), AccessKey::from(source));
+    let (mut stmt, mut met) = (&loops, Vec::new());
+    while let Stmt::Forall(var, body) = stmt {
+        let is_led = Lattice::build(kernel, body, *var).is_ok_and(|lattice| {
+            let mut iterators = lattice.iterators.iter().chain(&lattice.confining);
+            lattice.points.len() == 1 && iterators.all(|iterator| iterator.access == key)
+        });
+        if !is_led || met.contains(var) || replaced_by(kernel, *var).is_some() || region::leaves_out(kernel, *var) {
+            return false;
+        }
+        met.push(*var);
+        stmt = body;
+    }
+    met.len() == source.vars.len() && source.vars.iter().all(|var| met.contains(var))
+}
+
+/// True if no two assignments have a place in common, and each place is one of them.
+fn covers(kernel: &Kernel, source: &Access, assigns: &[&Assign]) -> Option<bool> {
+    let structure = kernel.tensors[source.tensor].structure.as_deref()?;
+    let all = bounds(structure.space(), structure.context())?;
+    let whole = places(&all, source, assigns.first()?)?;
+    let mut together = Set::empty(structure.space().clone());
+    for assign in assigns {
+        let condition = condition(kernel, source, &assign.rhs, structure.space().universe())?;
+        let own = structure.unique().intersect(&Set::of_piece(structure.space().clone(), condition))?;
+        let own = places(&own, source, assign)?;
+        if together.intersect(&own)?.is_empty() != Answer::Yes {
+            return Some(false);
+        }
+        together = together.union(&own)?;
+    }
+    Some(whole.is_subset(&together) == Answer::Yes)
+}
+
+/// The places of a result that an assignment writes to for some elements of an operand, by dimension of the result.
+fn places(elements: &Set, source: &Access, assign: &Assign) -> Option<Set> {
+    let params = elements.space().params.len();
+    let place = |var: &VarId| assign.lhs.vars.iter().position(|own| own == var);
+    let dims = source.vars.iter().map(|var| Some(Affine::variable(params + place(var)?)));
+    let columns = (0..params).map(|param| Some(Affine::variable(param))).chain(dims).collect::<Option<Vec<_>>>()?;
+    (assign.lhs.vars.len() == source.vars.len()).then(|| elements.preimage(elements.space().clone(), &columns))?
+}
+
+/// The elements of an operand at which a value is selected, among those of a piece; all, if it is not under a condition.
+fn condition(kernel: &Kernel, source: &Access, value: &Expr, within: Piece) -> Option<Piece> {
+    match &value.kind {
+        ExprKind::Select(operands) if operands[2].kind == Expr::zero(value.dtype).kind => {
+            holding(kernel, source, &operands[0], within)
+        }
+        ExprKind::Select(_) => None,
+        _ => Some(within),
+    }
+}
+
+/// The elements of an operand at which a condition of coordinates holds, among those of a piece.
+fn holding(kernel: &Kernel, source: &Access, condition: &Expr, mut within: Piece) -> Option<Piece> {
+    let ExprKind::Binary(function, a, b) = &condition.kind else { return None };
+    if *function == BinaryFn::And {
+        within = holding(kernel, source, a, within)?;
+        return holding(kernel, source, b, within);
+    }
+    let (sum, is_equation) = compared(&kernel.tensors, *function, a, b)?;
+    let form = sum.over(|var| Some(within.column(source.vars.iter().position(|own| *own == var)?)))?;
+    if is_equation {
+        within.equal(form);
+    } else {
+        within.at_least(form);
+    }
+    Some(within)
+}
