@@ -143,6 +143,10 @@ fn values(kernel: &Kernel, tensor: TensorId) -> f64 {
     if let Some(nnz) = info.nnz {
         return nnz as f64;
     }
+    let of_packing = || info.format.packing()?.count(&info.dims.iter().copied().collect::<Option<Vec<u64>>>()?);
+    if let Some(count) = of_packing() {
+        return count as f64;
+    }
     if let Some(Indicator::Gather(_)) = info.indicator.as_deref() {
         let sizes = info.dims.iter().map(|size| size.map_or(UNKNOWN_SIZE, |size| size as f64));
         return sizes.take(info.order() - 1).product::<f64>();

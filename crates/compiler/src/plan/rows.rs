@@ -7,6 +7,9 @@
 //! C(i,k) = A(i,j) * B(j,k)      A: csr, k: of unknown size, or of more values than registers hold
 //!   reorder(i, j, k), split(k, k0, k1, 32), reorder(i, k0, j, k1), precompute(A(i,j) * B(j,k), k1, k1, dense),
 //!   parallelize(i, cpu, none), parallelize(k1, vector, ignore)
+//! D(i,l) = A(i,k) * B(k,l)      A: packed(lower), and B is more than the caches hold: each strip of B stays in them for all i
+//!   reorder(i, k, l), split(l, l0, l1, 32), reorder(l0, i, k, l1), precompute(A(i,k) * B(k,l), l1, l1, dense),
+//!   parallelize(i, cpu, none), parallelize(l1, vector, ignore)
 //! C(i,j) = X(t,i) * X(t,j)      all dense, and many of i and j: rows of a strip are formed together, of what is loaded once
 //!   reorder(i, t, j), split(i, i0, i1, 8), split(j, j0, j1, 16), reorder(i0, j0, t, i1, j1),
 //!   precompute(X(t,i) * X(t,j), {i1, j1}, {i1, j1}, dense), parallelize(i0, cpu, none), parallelize(j1, vector, ignore)
@@ -196,15 +199,50 @@ impl<'a> Rows<'a> {
             None | Some(0) => return None,
             Some(first) => {
                 let names = |vars: &[VarId]| vars.iter().map(|var| self.name(*var)).collect::<Vec<Name>>();
-                let around =
-                    [&names(&outer[..first])[..], &[strip], &names(&outer[first..]), std::slice::from_ref(&place)];
-                kinds.push(CommandKind::Reorder(around.concat()));
+                let strips = [strip];
+                let (around, inside) = match self.is_kept_in_strips(&outer[first..], row, size) {
+                    true => (&strips[..], &names(&outer[..first])[..]),
+                    false => (&names(&outer[..first])[..], &strips[..]),
+                };
+                let sums = [&names(&outer[first..])[..], std::slice::from_ref(&place)];
+                kinds.push(CommandKind::Reorder([&[around, inside], &sums[..]].concat().concat()));
                 kinds.extend(self.precomputed(std::slice::from_ref(&place)));
             }
         }
         kinds.extend(self.shared(|unit| unit == Unit::CpuThread));
         kinds.push(CommandKind::Parallelize { var: place, unit: Unit::CpuVector, race: Race::Ignore });
         Some(kinds)
+    }
+
+    /// True if strips of the rows that a sum reads again stay in the caches from one sum to the next, and whole rows do not. Loops then
+    /// take a strip of all sums before the next one.
+    ///
+    /// So it is for packed operands alone, whose loops come to neighboring rows, each as often as their sizes tell. Loops over other stored
+    /// coordinates may come to a few rows here and there.
+    fn is_kept_in_strips(&self, sums: &[VarId], row: VarId, strip: u64) -> bool {
+        let read = self.body.accesses();
+        let size_of = |var: &VarId| self.kernel.vars[*var].size.map(|size| size as f64);
+        let (Some(row_size), Some(stored)) = (size_of(&row), read.iter().find_map(|access| self.packed(access))) else {
+            return false;
+        };
+        let is_of_sums = |access: &Access| access.vars.iter().all(|var| *var == row || sums.contains(var));
+        // The bytes of all rows, and of those that each value of the packed operand is multiplied with.
+        let (mut all, mut again) = (0.0, 0.0);
+        for access in read.into_iter().filter(|access| access.vars.contains(&row) && is_of_sums(access)) {
+            let Some(elements) = access.vars.iter().map(size_of).product::<Option<f64>>() else { return false };
+            let bytes = self.kernel.tensors[access.tensor].dtype.size() as f64;
+            all += elements * bytes;
+            again += stored * row_size * bytes;
+        }
+        let near = self.memory.near_bytes();
+        all > near && all / row_size * strip as f64 <= near && again >= 2.0 * all
+    }
+
+    /// The number of values of a packed operand.
+    fn packed(&self, access: &Access) -> Option<f64> {
+        let tensor = &self.kernel.tensors[access.tensor];
+        let dims = tensor.dims.iter().copied().collect::<Option<Vec<u64>>>()?;
+        tensor.format.packing()?.count(&dims).map(|count| count as f64)
     }
 
     fn name(&self, var: VarId) -> Name {
