@@ -11,13 +11,17 @@
 //!     of the producer: i_size * j_size * k_size * stored / (i_size * j_size)
 //! ```
 //!
+//! A packed tensor, also a result, stores some places of all: loops of whose coordinates it is made come to these alone.
+//!
 //! Small kernels are not worth handing to threads: a kernel is worth as many chunks as its work has grains
 //! ([`crate::lower::Options::grain`]).
+
+use std::collections::BTreeSet;
 
 use lacunar_formats::DType;
 use lacunar_imp::{BinaryOp, Const, ExprId};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
-use lacunar_notation::{BinaryFn, ExprKind, Role, VarId};
+use lacunar_notation::{BinaryFn, ExprKind, Role, TensorId, VarId};
 
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::lower::Lowerer;
@@ -94,12 +98,29 @@ fn work_of(cx: &mut Lowerer<'_>, assign: &Assign, around: &[AccessKey], scope: &
         let size = real_size(cx, var);
         met = cx.b.mul(met, size);
     }
+    // Its arrays are those by which loops go, so it comes first.
+    let result = AccessKey::from(&assign.lhs);
+    if is_packed(cx.kernel, result.tensor) {
+        accesses.insert(0, result);
+    }
+    let mut of_packed: Vec<BTreeSet<VarId>> = Vec::new();
     let mut least = one;
     for access in &accesses {
         if matches!(cx.kernel.tensors[access.tensor].role, Role::Workspace(_)) {
             continue;
         }
-        let Some((level, _)) = sparse_levels(cx.kernel, access.tensor).last() else { continue };
+        let level = if is_packed(cx.kernel, access.tensor) {
+            // Those with the same coordinates have places in common.
+            let vars: BTreeSet<VarId> = access.vars.iter().copied().collect();
+            if of_packed.contains(&vars) {
+                continue;
+            }
+            of_packed.push(vars);
+            access.vars.len().checked_sub(1)
+        } else {
+            sparse_levels(cx.kernel, access.tensor).last().map(|(level, _)| level)
+        };
+        let Some(level) = level else { continue };
         let Some(stored) = count_positions(cx, access, level, scope) else { continue };
         let stored = cx.b.cast(DType::F64, stored);
         least = cx.b.binary(BinaryOp::Max, least, stored);
@@ -113,6 +134,11 @@ fn work_of(cx: &mut Lowerer<'_>, assign: &Assign, around: &[AccessKey], scope: &
         met = cx.b.mul(met, density);
     }
     cx.b.binary(BinaryOp::Max, met, least)
+}
+
+/// True if loops come to the places alone that a tensor stores, as it is packed.
+fn is_packed(kernel: &Kernel, tensor: TensorId) -> bool {
+    kernel.tensors[tensor].format.packing().is_some_and(|packing| packing.sources().is_none())
 }
 
 fn real_size(cx: &mut Lowerer<'_>, var: VarId) -> ExprId {
