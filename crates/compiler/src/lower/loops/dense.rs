@@ -12,6 +12,7 @@
 use lacunar_base::Diagnostic;
 use lacunar_imp::CompareOp;
 
+use super::ahead::read_ahead;
 use super::cases::cases;
 use super::here::Loop;
 use crate::iterate::iterators::{AccessKey, level_var, result_of};
@@ -57,7 +58,8 @@ pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Re
     }
     let Some(strip) = whole_strip(cx, l, interval) else {
         return cx.each(kind, cx.var_name(l.var), interval, |cx, i| {
-            cases(cx, l, Point::ALL, &[], &l.scope.with(Fact::Value(l.var, i)))
+            let inner = read_ahead(cx, l.body, l.scope.with(Fact::Value(l.var, i)))?;
+            cases(cx, l, Point::ALL, &[], &inner)
         });
     };
     let zero = cx.b.int(0);
@@ -98,6 +100,7 @@ fn over_run(cx: &mut Lowerer<'_>, l: &Loop<'_>, (result, number): (&AccessKey, u
         let coordinate = code.coordinate(&mut cx.b, &cx.kernel.vars[l.var].name, at);
         let mut inner = l.scope.with(Fact::Value(l.var, coordinate));
         inner.bind(result, number, Position::One(p));
+        let inner = read_ahead(cx, l.body, inner)?;
         cases(cx, l, Point::ALL, &[], &inner)
     })
 }

@@ -18,8 +18,8 @@
 //! | `words` | stored words of 64 coordinates |
 //! | `bits` | words that are made of iterators |
 //!
-//! Seven more are parts of them: `stretches` and `whole` find the parts of `parts`, `here` describes a loop and its circumstances, `copies`
-//! counts how often a body may be repeated, `together` opens iterators that are advanced together, `divided` takes conditions out of loops
+//! Eight more are parts of them: `stretches` and `whole` find the parts of `parts`, `here` describes a loop and its circumstances, `copies`
+//! counts how often a body may be repeated, `ahead` reads values before loops inside, `together` opens iterators that are advanced together, `divided` takes conditions out of loops
 //! over positions, and `lanes` also appends to a result the coordinates that loops over stored words visit.
 //!
 //! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual
@@ -27,6 +27,7 @@
 //!
 //! Paper: Kjolstad et al. 2017, §4.3 and §6.
 
+mod ahead;
 mod behind;
 mod bits;
 mod blocks;
