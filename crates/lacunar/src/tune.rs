@@ -319,11 +319,13 @@ impl Session<'_> {
     /// are not refused, the others.
     fn candidates(&mut self, number: usize) -> Result<Vec<(Option<usize>, Candidate)>, Error> {
         let statement = &self.program.statements[number];
+        let machine = machine(self.options)?;
         let request = Request {
             search: Search::Cost,
             strict: self.options.strict,
             schedule: None,
-            memory: Memory::of(&*machine(self.options)?),
+            memory: Memory::of(&machine),
+            grain: self.options.grain.unwrap_or_else(|| machine.grain()),
         };
         let mut found = plan::candidates(&self.program, statement, &request)
             .map_err(|fault| Error::program(self.source, vec![fault]))?;

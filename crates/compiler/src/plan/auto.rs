@@ -14,11 +14,13 @@
 //!
 //! Paper: Senanayake et al. 2020, §7, leaves the choice to the user.
 
+use std::collections::BTreeSet;
+
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::LevelKind;
-use lacunar_notation::concrete::{Kernel, Stmt};
+use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Unit};
-use lacunar_notation::{AssignOp, Role, TensorId, VarId, WorkspaceKind};
+use lacunar_notation::{Access, AssignOp, Role, TensorId, VarId, WorkspaceKind};
 
 use super::storage::is_in_no_order;
 use crate::concretize::fits_registers;
@@ -29,11 +31,15 @@ use crate::levels::nodes::has_blocks;
 use crate::schedule::apply;
 
 /// Adds the planner's commands to a kernel; gives these commands.
-pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Command> {
+pub(super) fn schedule(kernel: &mut Kernel, grain: u64, notes: &mut Vec<String>) -> Vec<Command> {
     let mut chosen = Vec::new();
     let sparse_result =
         kernel.tensors.iter().any(|(_, tensor)| tensor.role == Role::Result && !tensor.format.is_dense());
-    share(kernel, &kernel.stmt, sparse_result, &mut chosen);
+    if is_small(kernel, grain) {
+        notes.push("one thread runs all loops: packed tensors of these sizes have few elements".to_string());
+    } else {
+        share(kernel, &kernel.stmt, sparse_result, &mut chosen);
+    }
     // A race strategy applies to all loops over a variable.
     chosen.retain_mut(|(var, race)| match race_everywhere(kernel, &kernel.stmt, *var) {
         Some(Race::None) => true,
@@ -82,6 +88,43 @@ pub(super) fn schedule(kernel: &mut Kernel, notes: &mut Vec<String>) -> Vec<Comm
         }
     }
     commands
+}
+
+/// True if the sizes of packed tensors tell that a kernel comes to so few places that it would make one chunk for threads.
+fn is_small(kernel: &Kernel, grain: u64) -> bool {
+    let mut work = Some(0.0);
+    let mut is_told = false;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        let (own, is_packed) = places(kernel, assign).map_or((None, false), |(places, told)| (Some(places), told));
+        work = work.zip(own).map(|(work, own)| work + own);
+        is_told |= is_packed;
+    });
+    is_told && work.is_some_and(|work| work < 2.0 * grain as f64)
+}
+
+/// The combinations of coordinates that an assignment is met at, if all sizes are known; and if a packed tensor tells them. Those that are
+/// packed alike have places in common.
+fn places(kernel: &Kernel, assign: &Assign) -> Option<(f64, bool)> {
+    let accesses: Vec<&Access> = assign.rhs.accesses().into_iter().chain([&assign.lhs]).collect();
+    let vars: BTreeSet<VarId> = accesses.iter().flat_map(|access| &access.vars).copied().collect();
+    let mut places = 1.0;
+    for var in vars {
+        places *= kernel.vars[var].size? as f64;
+    }
+    let mut told: Vec<BTreeSet<VarId>> = Vec::new();
+    for access in accesses {
+        let tensor = &kernel.tensors[access.tensor];
+        // Redundant elements of others are met as well.
+        let Some(packing) = tensor.format.packing().filter(|packing| packing.sources().is_none()) else { continue };
+        let vars = access.vars.iter().copied().collect();
+        if !told.contains(&vars) {
+            let dims = tensor.dims.iter().copied().collect::<Option<Vec<u64>>>()?;
+            let whole = dims.iter().map(|size| *size as f64).product::<f64>();
+            places *= packing.count(&dims)? as f64 / whole.max(1.0);
+            told.push(vars);
+        }
+    }
+    Some((places, !told.is_empty()))
 }
 
 /// The number of copies of the body of a loop that scatters beside a sum: the stores of one copy then do not wait for those of another.
@@ -361,4 +404,29 @@ fn first_level(kernel: &Kernel, body: &Stmt) -> Option<VarId> {
 /// True if every chunk can have a copy of a tensor. A workspace with a list cannot be copied, as it has one list.
 fn can_be_copied(kernel: &Kernel, tensor: TensorId) -> bool {
     !kernel.tensors[tensor].role.is_listed()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // A failure is what a test is for.
+mod tests {
+    use lacunar_formats::Format;
+    use lacunar_front::{Declarations, check};
+
+    use crate::plan::{Request, plan};
+
+    #[test]
+    fn threads_share_what_sizes_of_packed_tensors_say_is_worth_it() {
+        let is_shared = |format: &str, grain| {
+            let mut declarations = Declarations::new();
+            let format = if format == "dense" { Format::dense(3) } else { Format::packed(format, 3).unwrap() };
+            declarations.formats.insert("A".to_string(), format.into());
+            declarations.dims.insert("A".to_string(), vec![100; 3]);
+            let program = check("C(i,j,k) = A(i,j,k) * B(i,j,k)", &declarations).unwrap();
+            let planned = plan(&program, &program.statements[0], &Request { grain, ..Request::default() }).unwrap();
+            planned.notes.iter().any(|note| note.starts_with("threads share"))
+        };
+        assert!(!is_shared("diagonal", 1000) && is_shared("diagonal", 50) && is_shared("diagonal", 0));
+        assert!(is_shared("simplex", 50_000) && !is_shared("simplex", 100_000));
+        assert!(is_shared("dense", 1 << 40));
+    }
 }

@@ -102,7 +102,7 @@ struct Pool<'a> {
 
 impl Pool<'_> {
     fn planned(&self, search: Search, schedule: &Schedule) -> Option<Plan> {
-        let request = Request { search, strict: self.strict, schedule: Some(schedule), memory: self.memory };
+        let request = Request { search, strict: self.strict, schedule: Some(schedule), memory: self.memory, grain: 0 };
         draft(self.source, &request).ok()
     }
 
@@ -126,7 +126,7 @@ impl Pool<'_> {
     fn offer_completed(&mut self, mut schedule: Schedule, idea: &str) {
         let Some(Plan { mut kernel, .. }) = self.planned(Search::Cost, &schedule) else { return };
         let shared = schedule.commands.iter().any(|command| runs_on(command, Unit::CpuThread));
-        let chosen = auto::schedule(&mut kernel, &mut Vec::new());
+        let chosen = auto::schedule(&mut kernel, 0, &mut Vec::new());
         schedule.commands.extend(chosen.into_iter().filter(|command| !shared || runs_on(command, Unit::CpuVector)));
         self.offer(Search::Cost, schedule, idea);
     }

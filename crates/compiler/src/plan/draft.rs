@@ -376,7 +376,7 @@ impl<'a> Draft<'a> {
         }
         let mut chosen: Vec<Command> = given::order_command(&self.kernel, order).into_iter().collect();
         chosen.extend(across::tiles(&mut self.kernel, self.request.memory, &mut self.notes));
-        chosen.extend(auto::schedule(&mut self.kernel, &mut self.notes));
+        chosen.extend(auto::schedule(&mut self.kernel, self.request.grain, &mut self.notes));
         chosen
     }
 

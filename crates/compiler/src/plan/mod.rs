@@ -142,6 +142,8 @@ pub struct Request<'a> {
     pub schedule: Option<&'a Schedule>,
     /// The cost of cache lines on the machine.
     pub memory: Memory,
+    /// The work that is worth a thread ([`crate::lower::Options::grain`]). No kernel is known to have less than twice as much if it is 0.
+    pub grain: u64,
 }
 
 /// Plans one statement of a program.

@@ -44,6 +44,9 @@ const STRIP_BYTES: u64 = REGISTER_BYTES / 4;
 /// The most bytes of a strip of a row whose length is known, which is divided evenly.
 const MOST_STRIP_BYTES: u64 = REGISTER_BYTES / 2;
 
+/// The number of times that rows are read again at least, of which strips are kept in the caches.
+const OFTEN: f64 = 4.0;
+
 /// The least number of tiles, along either side: other elements are formed as rows are.
 const LEAST_TILES: u64 = 4;
 
@@ -235,7 +238,7 @@ impl<'a> Rows<'a> {
             again += stored * row_size * bytes;
         }
         let near = self.memory.near_bytes();
-        all > near && all / row_size * strip as f64 <= near && again >= 2.0 * all
+        all > near && all / row_size * strip as f64 <= near && again >= OFTEN * all
     }
 
     /// The number of values of a packed operand.

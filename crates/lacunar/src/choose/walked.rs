@@ -114,11 +114,12 @@ fn checked(needs: &Needs<'_>, format: &Format) -> Result<(Program, Option<Tensor
 fn plans(needs: &Needs<'_>, program: &Program) -> Result<Option<Vec<Plan>>, Error> {
     let options = needs.options;
     let Ok(schedules) = check_schedule(options.schedule.text(), program) else { return Ok(None) };
-    let memory = Memory::of(&*machine(options)?);
+    let machine = machine(options)?;
+    let (memory, grain) = (Memory::of(&machine), options.grain.unwrap_or_else(|| machine.grain()));
     let mut plans = Vec::with_capacity(program.statements.len());
     for (statement, schedule) in program.statements.iter().zip(&schedules) {
         let given = (!schedule.commands.is_empty()).then_some(schedule);
-        let request = Request { search: options.search, strict: options.strict, schedule: given, memory };
+        let request = Request { search: options.search, strict: options.strict, schedule: given, memory, grain };
         match plan::plan(program, statement, &request) {
             Ok(plan) => plans.push(plan),
             Err(diagnostic) if given.is_some() && diagnostic.category == Category::User => return Ok(None),
