@@ -44,11 +44,24 @@ const STRIP_BYTES: u64 = REGISTER_BYTES / 4;
 /// The most bytes of a strip of a row whose length is known, which is divided evenly.
 const MOST_STRIP_BYTES: u64 = REGISTER_BYTES / 2;
 
-/// The number of times that rows are read again at least, of which strips are kept in the caches.
+/// The number of times that rows are read at least, of which strips are kept in the caches.
 const OFTEN: f64 = 4.0;
+/// The sums of so many rows are near at least, where rows are taken whole: one then stays in the first cache.
+const ROWS_NEAR: f64 = 32.0;
 
 /// The least number of tiles, along either side: other elements are formed as rows are.
 const LEAST_TILES: u64 = 4;
+
+/// The way in which long rows are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    /// In strips, one row after the other.
+    Strips,
+    /// A strip of all rows, then the next one.
+    StripsOfAll,
+    /// As they are.
+    Whole,
+}
 
 /// A statement, its loops in order, and the planner's choices for them.
 struct Rows<'a> {
@@ -186,9 +199,9 @@ impl<'a> Rows<'a> {
         if !is_long || outer.is_empty() || !self.is_row(row) {
             return None;
         }
+        let lanes = |var: Name| CommandKind::Parallelize { var, unit: Unit::CpuVector, race: Race::Ignore };
         if self.summed.contains(&row) {
-            let lanes = CommandKind::Parallelize { var: self.name(row), unit: Unit::CpuVector, race: Race::Ignore };
-            return Some(self.shared(|unit| unit == Unit::CpuThread).chain([lanes]).collect());
+            return Some(self.shared(|unit| unit == Unit::CpuThread).chain([lanes(self.name(row))]).collect());
         }
         let part = |number| fresh(self.kernel, &format!("{}{number}", self.kernel.vars[row].name));
         let (strip, place) = (part(0), part(1));
@@ -203,9 +216,14 @@ impl<'a> Rows<'a> {
             Some(first) => {
                 let names = |vars: &[VarId]| vars.iter().map(|var| self.name(*var)).collect::<Vec<Name>>();
                 let strips = [strip];
-                let (around, inside) = match self.is_kept_in_strips(&outer[first..], row, size) {
-                    true => (&strips[..], &names(&outer[..first])[..]),
-                    false => (&names(&outer[..first])[..], &strips[..]),
+                let (around, inside) = match self.taken(&outer[first..], row, size) {
+                    Taken::Whole => {
+                        let inner = self.precomputed(&[self.name(row)]).into_iter().skip(1);
+                        let threads = self.shared(|unit| unit == Unit::CpuThread);
+                        return Some(inner.chain(threads).chain([lanes(self.name(row))]).collect());
+                    }
+                    Taken::StripsOfAll => (&strips[..], &names(&outer[..first])[..]),
+                    Taken::Strips => (&names(&outer[..first])[..], &strips[..]),
                 };
                 let sums = [&names(&outer[first..])[..], std::slice::from_ref(&place)];
                 kinds.push(CommandKind::Reorder([&[around, inside], &sums[..]].concat().concat()));
@@ -213,32 +231,40 @@ impl<'a> Rows<'a> {
             }
         }
         kinds.extend(self.shared(|unit| unit == Unit::CpuThread));
-        kinds.push(CommandKind::Parallelize { var: place, unit: Unit::CpuVector, race: Race::Ignore });
+        kinds.push(lanes(place));
         Some(kinds)
     }
 
-    /// True if strips of the rows that a sum reads again stay in the caches from one sum to the next, and whole rows do not. Loops then
-    /// take a strip of all sums before the next one.
+    /// The way to take the rows that sums read. Where a packed operand tells how often they are read, and they are more than the caches
+    /// hold, it depends on that: strips of all rows stay in the caches until they are read again; what comes from beyond the caches anyway
+    /// comes fastest one whole row after the other, while the sums of a row stay near.
     ///
-    /// So it is for packed operands alone, whose loops come to neighboring rows, each as often as their sizes tell. Loops over other stored
-    /// coordinates may come to a few rows here and there.
-    fn is_kept_in_strips(&self, sums: &[VarId], row: VarId, strip: u64) -> bool {
+    /// Loops over other stored coordinates may come to a few rows here and there.
+    fn taken(&self, sums: &[VarId], row: VarId, strip: u64) -> Taken {
         let read = self.body.accesses();
         let size_of = |var: &VarId| self.kernel.vars[*var].size.map(|size| size as f64);
         let (Some(row_size), Some(stored)) = (size_of(&row), read.iter().find_map(|access| self.packed(access))) else {
-            return false;
+            return Taken::Strips;
         };
         let is_of_sums = |access: &Access| access.vars.iter().all(|var| *var == row || sums.contains(var));
         // The bytes of all rows, and of those that each value of the packed operand is multiplied with.
         let (mut all, mut again) = (0.0, 0.0);
         for access in read.into_iter().filter(|access| access.vars.contains(&row) && is_of_sums(access)) {
-            let Some(elements) = access.vars.iter().map(size_of).product::<Option<f64>>() else { return false };
+            let Some(elements) = access.vars.iter().map(size_of).product::<Option<f64>>() else {
+                return Taken::Strips;
+            };
             let bytes = self.kernel.tensors[access.tensor].dtype.size() as f64;
             all += elements * bytes;
             again += stored * row_size * bytes;
         }
         let near = self.memory.near_bytes();
-        all > near && all / row_size * strip as f64 <= near && again >= OFTEN * all
+        let row_bytes = row_size * self.body.dtype.arithmetic().size() as f64;
+        match again >= OFTEN * all {
+            _ if all <= near => Taken::Strips,
+            true if all / row_size * strip as f64 <= near => Taken::StripsOfAll,
+            false if row_bytes <= near / ROWS_NEAR => Taken::Whole,
+            _ => Taken::Strips,
+        }
     }
 
     /// The number of values of a packed operand.
