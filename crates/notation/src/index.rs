@@ -282,6 +282,12 @@ impl Tensor {
         Tensor { role, ..values }
     }
 
+    /// The number of values that it stores, if it is packed, its sizes are known, and a formula tells.
+    pub fn packed_count(&self) -> Option<u64> {
+        let packing = self.format.packing()?;
+        packing.count(&self.dims.iter().copied().collect::<Option<Vec<u64>>>()?)
+    }
+
     /// The tensor whose values are coordinates of this one, if it is an indicator that gathers them.
     pub fn gathered(&self) -> Option<TensorId> {
         self.indicator.as_deref()?.gather()?.tensor()

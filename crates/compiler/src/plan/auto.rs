@@ -115,12 +115,11 @@ fn places(kernel: &Kernel, assign: &Assign) -> Option<(f64, bool)> {
     for access in accesses {
         let tensor = &kernel.tensors[access.tensor];
         // Redundant elements of others are met as well.
-        let Some(packing) = tensor.format.packing().filter(|packing| packing.sources().is_none()) else { continue };
+        let is_told = tensor.format.packing().is_some_and(|packing| packing.sources().is_none());
         let vars = access.vars.iter().copied().collect();
-        if !told.contains(&vars) {
-            let dims = tensor.dims.iter().copied().collect::<Option<Vec<u64>>>()?;
-            let whole = dims.iter().map(|size| *size as f64).product::<f64>();
-            places *= packing.count(&dims)? as f64 / whole.max(1.0);
+        if is_told && !told.contains(&vars) {
+            let whole = tensor.dims.iter().map(|size| size.map(|size| size as f64)).product::<Option<f64>>()?;
+            places *= tensor.packed_count()? as f64 / whole.max(1.0);
             told.push(vars);
         }
     }

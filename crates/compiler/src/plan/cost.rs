@@ -143,8 +143,7 @@ fn values(kernel: &Kernel, tensor: TensorId) -> f64 {
     if let Some(nnz) = info.nnz {
         return nnz as f64;
     }
-    let of_packing = || info.format.packing()?.count(&info.dims.iter().copied().collect::<Option<Vec<u64>>>()?);
-    if let Some(count) = of_packing() {
+    if let Some(count) = info.packed_count() {
         return count as f64;
     }
     if let Some(Indicator::Gather(_)) = info.indicator.as_deref() {

@@ -243,7 +243,8 @@ impl<'a> Rows<'a> {
     fn taken(&self, sums: &[VarId], row: VarId, strip: u64) -> Taken {
         let read = self.body.accesses();
         let size_of = |var: &VarId| self.kernel.vars[*var].size.map(|size| size as f64);
-        let (Some(row_size), Some(stored)) = (size_of(&row), read.iter().find_map(|access| self.packed(access))) else {
+        let packed = |access: &&Access| self.kernel.tensors[access.tensor].packed_count();
+        let (Some(row_size), Some(stored)) = (size_of(&row), read.iter().find_map(packed)) else {
             return Taken::Strips;
         };
         let is_of_sums = |access: &Access| access.vars.iter().all(|var| *var == row || sums.contains(var));
@@ -255,7 +256,7 @@ impl<'a> Rows<'a> {
             };
             let bytes = self.kernel.tensors[access.tensor].dtype.size() as f64;
             all += elements * bytes;
-            again += stored * row_size * bytes;
+            again += stored as f64 * row_size * bytes;
         }
         let near = self.memory.near_bytes();
         let row_bytes = row_size * self.body.dtype.arithmetic().size() as f64;
@@ -265,13 +266,6 @@ impl<'a> Rows<'a> {
             false if row_bytes <= near / ROWS_NEAR => Taken::Whole,
             _ => Taken::Strips,
         }
-    }
-
-    /// The number of values of a packed operand.
-    fn packed(&self, access: &Access) -> Option<f64> {
-        let tensor = &self.kernel.tensors[access.tensor];
-        let dims = tensor.dims.iter().copied().collect::<Option<Vec<u64>>>()?;
-        tensor.format.packing()?.count(&dims).map(|count| count as f64)
     }
 
     fn name(&self, var: VarId) -> Name {
