@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use lacunar_formats::{DType, Format};
 use lacunar_notation::TensorId;
-use lacunar_runtime::random::generate;
+use lacunar_runtime::random::generate_filled;
 
 use super::{
     Lookup, MANY, MAX_WORK, Outcome, Program, Question, Run, collect, coordinates, inexactness, infer_fill, run,
@@ -95,7 +95,8 @@ impl<'a> State<'a> {
                 let blank = self.blank(*tensor)?;
                 let order = blank.dims.len();
                 let format = if order == 0 { Format::dense(0) } else { Format::coo(order) };
-                let made = generate(kind, blank.dims.clone(), blank.dtype, &format, seed as u64);
+                let fill = blank.fill.fill(blank.dtype);
+                let made = generate_filled(kind, blank.dims.clone(), blank.dtype, &format, fill, seed as u64);
                 let list = made.and_then(|made| made.to_coo()).map_err(|error| error.to_string())?;
                 self.give(*tensor, Entries::from_coo(&list)?.with_fill(blank.fill))?;
             }
