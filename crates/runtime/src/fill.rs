@@ -144,12 +144,12 @@ impl Tensor {
 
 /// A value as a scalar.
 pub fn scalar_of<T: Element>(value: T) -> Scalar {
-    first(&Buffer::from_vec(vec![value]))
+    value.as_scalar()
 }
 
 /// A scalar of type `T` as a value; zero, if it is of another type.
 pub fn element_of<T: Element>(value: Scalar) -> T {
-    buffer_of(value).ok().and_then(|one| one.as_slice::<T>()?.first().copied()).unwrap_or_default()
+    if value.ty == T::DTYPE { T::from_scalar(value) } else { T::default() }
 }
 
 /// A buffer of one value.

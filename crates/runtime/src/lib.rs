@@ -50,6 +50,7 @@ mod remap;
 mod reorder;
 mod route;
 mod runs;
+mod scalars;
 pub mod scratch;
 mod segments;
 mod show;

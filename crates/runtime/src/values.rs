@@ -5,12 +5,13 @@ use lacunar_formats::{DType, One};
 use num_complex::Complex;
 
 use crate::array::Plain;
+use crate::scalars::AsScalar;
 
 /// A Rust type that is an element type of tensors.
 ///
 /// Sealed: implemented for `bool`, the integers of 8 to 64 bits, `f16`, `bf16`, `f32`, `f64` the complex forms of the last two, and
 /// [`One`], of which a tensor stores the places only.
-pub trait Element: Plain + Default + PartialEq + std::fmt::Debug + sealed::Sealed {
+pub trait Element: Plain + Default + PartialEq + std::fmt::Debug + AsScalar {
     /// The element type's name at run time.
     const DTYPE: DType;
     /// Wraps a vector.
@@ -19,10 +20,6 @@ pub trait Element: Plain + Default + PartialEq + std::fmt::Debug + sealed::Seale
     fn unwrap(values: &Values) -> Option<&Vec<Self>>;
     /// The vector inside, if it is of this type.
     fn unwrap_mut(values: &mut Values) -> Option<&mut Vec<Self>>;
-}
-
-mod sealed {
-    pub trait Sealed {}
 }
 
 macro_rules! values {
@@ -64,7 +61,6 @@ macro_rules! values {
         }
 
         $(
-            impl sealed::Sealed for $ty {}
             impl Element for $ty {
                 const DTYPE: DType = DType::$variant;
                 fn wrap(values: Vec<Self>) -> Values {

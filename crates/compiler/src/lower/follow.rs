@@ -38,7 +38,7 @@ struct Target {
 pub(super) fn copy(cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
     let kernel = cx.kernel;
     let Some((followers, result)) = kernel.followers.as_ref().zip(result_of(kernel)) else { return Ok(()) };
-    if followers.parts.is_empty() {
+    if followers.parts.is_empty() || !cx.options.phase.computes() {
         return Ok(());
     }
     let array = values(cx, result.tensor, scope)?;

@@ -30,6 +30,9 @@ pub(super) struct Run<'a> {
     /// The binary logarithms of the factors in products over variables, summed since they were last reset: those of factors beyond 1,
     /// and those of the others, negated.
     pub(super) exponents: [f64; 2],
+    /// True if a reduction that is not its identity was over absent values alone, since it was last reset: whether a pattern has an entry
+    /// for it is open.
+    pub(super) of_nothing: bool,
     /// True if an operator's identity, combined with a term, was not that term, since it was last reset.
     pub(super) misled: bool,
     /// True if values other than the least are as near to it as rounding errors are, since it was last reset.
@@ -57,6 +60,7 @@ impl<'a> Run<'a> {
             filled_up: false,
             emptied: false,
             exponents: [0.0; 2],
+            of_nothing: false,
             misled: false,
             tied: false,
             loosened: false,
@@ -181,6 +185,7 @@ impl<'a> Run<'a> {
         let identity = operation.identity(dtype);
         let mut total: Option<Scalar> = None;
         let (mut is_stored, mut is_written) = (!operation.is_idempotent(dtype), true);
+        let mut is_absent = true;
         let count = self.program.count(var);
         for number in 0..count {
             let (c, stray) = self.place(var, number);
@@ -194,6 +199,7 @@ impl<'a> Run<'a> {
             self.loosened |= matches!(value, Value::Absent(_));
             is_stored |= matches!(value, Value::Stored(_));
             is_written &= matches!(value, Value::Written(_));
+            is_absent &= matches!(value, Value::Absent(_));
             self.strayed |= stray;
             let value = value.scalar();
             let so_far = total.map_or(value, |total| operation.of_numbers(total, value, dtype));
@@ -202,6 +208,7 @@ impl<'a> Run<'a> {
         }
         self.at[var.index()] = outer;
         self.emptied |= count == 0 && !identity.is_zero();
+        self.of_nothing |= is_absent && total.is_some();
         match total {
             None => Value::Absent(identity),
             Some(total) if is_stored => Value::Stored(total),

@@ -93,9 +93,11 @@ fn payload_of<'a>(below: &'a mut [LevelStorage], values: &'a mut Buffer, fill: S
             return Some(Payload::roots(roots, stride));
         }
     }
+    if stride == 1 || fill.is_zero() {
+        return Some(Payload::values(values, stride, &[]));
+    }
     let fresh = with_element!(values.dtype(), T => Buffer::from_vec(vec![element_of::<T>(fill)]));
-    let is_filled = stride > 1 && !fill.is_zero();
-    Some(Payload::values(values, stride, if is_filled { fresh.as_bytes() } else { &[] }))
+    Some(Payload::values(values, stride, fresh.as_bytes()))
 }
 
 /// Puts a value in the place of another of its type, which it gives.

@@ -92,7 +92,8 @@ impl Tensor {
 
     /// The same as far as there is anything.
     fn find_some(&self, coordinates: &[u64]) -> Vec<u64> {
-        let mut at = vec![0];
+        let mut at = Vec::with_capacity(self.levels().len() + 1);
+        at.push(0);
         for (storage, mode) in self.levels().iter().zip(self.format().mode_order()) {
             match storage.operations().find(storage, at[at.len() - 1], coordinates[*mode]) {
                 Some(position) => at.push(position),
