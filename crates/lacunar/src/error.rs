@@ -105,6 +105,14 @@ pub enum Error {
         /// The number of its dimensions.
         order: usize,
     },
+    /// A file whose tensor, or an entry of it, does not fit the sizes of a tensor of the program.
+    #[error("{file} {fault}")]
+    Sizes {
+        /// The file.
+        file: String,
+        /// The sizes, or the entry.
+        fault: String,
+    },
     /// A tensor that is read has no value.
     #[error("{0}")]
     NoValue(String),
@@ -160,7 +168,7 @@ impl Error {
                 Category::Memory
             }
             Error::Format(_) | Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
-            Error::NoSizes { .. } | Error::NoValue(_) | Error::Inexact { .. } => Category::User,
+            Error::NoSizes { .. } | Error::NoValue(_) | Error::Inexact { .. } | Error::Sizes { .. } => Category::User,
             Error::Machine { .. } | Error::Foreign { .. } | Error::Structure { .. } => Category::User,
             Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) | Error::Full { .. } => {
                 Category::Memory
@@ -195,6 +203,7 @@ impl Error {
             Error::OutOfRange { .. } => Some("E1307"),
             Error::Inexact { .. } => Some("E0506"),
             Error::NoSizes { .. } => Some("E1311"),
+            Error::Sizes { .. } => Some("E1012"),
             Error::NoValue(_) => Some("E0203"),
             Error::Structure { error: StructureError::Element(_), .. } => Some("E1308"),
             Error::Structure { error: StructureError::TooHard, .. } => Some("E1509"),

@@ -144,7 +144,7 @@ impl Tensor {
 
 /// A value as a scalar.
 pub fn scalar_of<T: Element>(value: T) -> Scalar {
-    value.as_scalar()
+    value.to_scalar()
 }
 
 /// A scalar of type `T` as a value; zero, if it is of another type.

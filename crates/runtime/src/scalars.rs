@@ -12,22 +12,22 @@ use lacunar_formats::{DType, One, Scalar};
 use num_complex::Complex;
 
 /// The element types, of which no other crate makes more.
-pub trait AsScalar: Sized {
+pub trait ScalarBits: Sized {
     /// The element with the bits of a scalar of its type.
     fn from_scalar(scalar: Scalar) -> Self;
     /// The scalar with the element's bits.
-    fn as_scalar(self) -> Scalar;
+    fn to_scalar(self) -> Scalar;
 }
 
 /// Numbers by the expressions for their bits, from a scalar's and to them.
 macro_rules! by_bits {
     ($($ty:ty, $variant:ident: |$bits:ident| $of:expr, |$value:ident| $to:expr;)*) => { $(
-        impl AsScalar for $ty {
+        impl ScalarBits for $ty {
             fn from_scalar(scalar: Scalar) -> $ty {
                 let $bits = scalar.bits;
                 $of
             }
-            fn as_scalar(self) -> Scalar {
+            fn to_scalar(self) -> Scalar {
                 let $value = self;
                 Scalar { ty: DType::$variant, bits: $to, imag: 0 }
             }
@@ -51,30 +51,30 @@ by_bits! {
     f64, F64: |bits| f64::from_bits(bits), |value| value.to_bits();
 }
 
-impl AsScalar for Complex<f32> {
+impl ScalarBits for Complex<f32> {
     fn from_scalar(scalar: Scalar) -> Complex<f32> {
         Complex::new(f32::from_bits(scalar.bits as u32), f32::from_bits(scalar.imag as u32))
     }
-    fn as_scalar(self) -> Scalar {
+    fn to_scalar(self) -> Scalar {
         Scalar { ty: DType::C64, bits: u64::from(self.re.to_bits()), imag: u64::from(self.im.to_bits()) }
     }
 }
 
-impl AsScalar for Complex<f64> {
+impl ScalarBits for Complex<f64> {
     fn from_scalar(scalar: Scalar) -> Complex<f64> {
         Complex::new(f64::from_bits(scalar.bits), f64::from_bits(scalar.imag))
     }
-    fn as_scalar(self) -> Scalar {
+    fn to_scalar(self) -> Scalar {
         Scalar { ty: DType::C128, bits: self.re.to_bits(), imag: self.im.to_bits() }
     }
 }
 
 /// A pattern has no values: elements that it does not store are 0.
-impl AsScalar for One {
+impl ScalarBits for One {
     fn from_scalar(_: Scalar) -> One {
         One
     }
-    fn as_scalar(self) -> Scalar {
+    fn to_scalar(self) -> Scalar {
         Scalar::zero(DType::Pattern)
     }
 }

@@ -5,13 +5,13 @@ use lacunar_formats::{DType, One};
 use num_complex::Complex;
 
 use crate::array::Plain;
-use crate::scalars::AsScalar;
+use crate::scalars::ScalarBits;
 
 /// A Rust type that is an element type of tensors.
 ///
 /// Sealed: implemented for `bool`, the integers of 8 to 64 bits, `f16`, `bf16`, `f32`, `f64` the complex forms of the last two, and
 /// [`One`], of which a tensor stores the places only.
-pub trait Element: Plain + Default + PartialEq + std::fmt::Debug + AsScalar {
+pub trait Element: Plain + Default + PartialEq + std::fmt::Debug + ScalarBits {
     /// The element type's name at run time.
     const DTYPE: DType;
     /// Wraps a vector.

@@ -67,6 +67,16 @@ impl Runner<'_, '_> {
                 "{file} holds a tensor of {found} dimensions, but `{name}` has {order}"
             )));
         }
+        let has_size = |(own, size): (&Option<u64>, &u64)| own.is_none_or(|own| own == *size);
+        if !declared.dims.iter().zip(read.dims()).all(has_size) {
+            let sizes = |dims: &mut dyn Iterator<Item = String>| dims.collect::<Vec<_>>().join("x");
+            let found = sizes(&mut read.dims().iter().map(u64::to_string));
+            let own =
+                sizes(&mut declared.dims.iter().map(|size| size.map_or("?".to_string(), |size| size.to_string())));
+            let fault =
+                format!("holds a tensor of sizes {found}, but `{}` has sizes {own} in the program", declared.name);
+            return Err(Error::Sizes { file: file.to_string(), fault });
+        }
         let read = if read.dtype() == dtype {
             read
         } else {

@@ -24,6 +24,8 @@ use crate::error::Error;
 pub(super) struct List {
     columns: Vec<Coordinates>,
     values: Buffer,
+    /// The fault of a value that cannot be converted to the tensor's type: only who takes entries out does not mind.
+    converted: Result<(), Error>,
 }
 
 impl<'r> Runner<'r, '_> {
@@ -42,6 +44,9 @@ impl<'r> Runner<'r, '_> {
             let list = self.list(tensor, file)?;
             self.lists.insert((file, tensor), list);
         }
+        if !removes && let Some(list) = self.lists.get_mut(&(file, tensor)) {
+            std::mem::replace(&mut list.converted, Ok(()))?;
+        }
         let mut changing = self.own(tensor)?;
         let Some(list) = self.lists.get(&(file, tensor)) else { return Ok(()) };
         let count = list.values.len();
@@ -49,8 +54,16 @@ impl<'r> Runner<'r, '_> {
         let range = range.map_or(0..count, |(from, to)| place(from)..place(to));
         let updated = changing.update_entries(&list.columns, &list.values, range, removes);
         self.slots[tensor.index()] = Slot::Owned(changing);
-        updated?;
-        Ok(())
+        updated.map(|_| ()).map_err(|error| match error {
+            StorageError::OutOfRange { coordinate, dimension, size, .. } => {
+                let name = &self.program.tensors[tensor].name;
+                let fault = format!(
+                    "has an entry with coordinate {coordinate}, counted from 0, in dimension {dimension} of `{name}`, whose size is {size}"
+                );
+                Error::Sizes { file: file.to_string(), fault }
+            }
+            error => error.into(),
+        })
     }
 
     /// Makes a tensor a snapshot of another.
@@ -92,13 +105,11 @@ impl<'r> Runner<'r, '_> {
             return Err(refused(&format!("holds entries of {found} dimensions, but `{name}` has {order}")));
         }
         let values = Buffer::from_values(list.values);
-        let values = if values.dtype() == declared.dtype {
-            values
-        } else {
-            let converted = values.cast(declared.dtype).map_err(StorageError::from)?;
-            check_exact(declared, file, &values, &converted)?;
-            converted
-        };
-        Ok(List { columns: list.coords, values })
+        if values.dtype() == declared.dtype {
+            return Ok(List { columns: list.coords, values, converted: Ok(()) });
+        }
+        let own = values.cast(declared.dtype).map_err(StorageError::from)?;
+        let converted = check_exact(declared, file, &values, &own);
+        Ok(List { columns: list.coords, values: own, converted })
     }
 }
