@@ -18,9 +18,10 @@
 //! | `words` | stored words of 64 coordinates |
 //! | `bits` | words that are made of iterators |
 //!
-//! Eight more are parts of them: `stretches` and `whole` find the parts of `parts`, `here` describes a loop and its circumstances, `copies`
-//! counts how often a body may be repeated, `ahead` reads values before loops inside, `together` opens iterators that are advanced together, `divided` takes conditions out of loops
-//! over positions, and `lanes` also appends to a result the coordinates that loops over stored words visit.
+//! Eight more are parts of them: `stretches` and `whole` find the parts of `parts`, `here` describes a loop and its circumstances,
+//! `copies` counts how often a body may be repeated, `ahead` reads values before loops inside, `together` opens iterators that are
+//! advanced together, `divided` takes conditions out of loops over positions, and `lanes` also appends to a result the coordinates
+//! that loops over stored words visit.
 //!
 //! Inside of each loop there is one case for every lattice point that it contains (`cases`), and in each case the residual
 //! statement, with the coordinate and the positions of the point's iterators known.
