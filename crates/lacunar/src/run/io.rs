@@ -67,6 +67,13 @@ impl Runner<'_, '_> {
                 "{file} holds a tensor of {found} dimensions, but `{name}` has {order}"
             )));
         }
+        let read = if read.dtype() == dtype {
+            read
+        } else {
+            let converted = read.cast(dtype)?;
+            check_exact(declared, file, read.values(), converted.values())?;
+            converted
+        };
         let has_size = |(own, size): (&Option<u64>, &u64)| own.is_none_or(|own| own == *size);
         if !declared.dims.iter().zip(read.dims()).all(has_size) {
             let sizes = |dims: &mut dyn Iterator<Item = String>| dims.collect::<Vec<_>>().join("x");
@@ -77,13 +84,6 @@ impl Runner<'_, '_> {
                 format!("holds a tensor of sizes {found}, but `{}` has sizes {own} in the program", declared.name);
             return Err(Error::Sizes { file: file.to_string(), fault });
         }
-        let read = if read.dtype() == dtype {
-            read
-        } else {
-            let converted = read.cast(dtype)?;
-            check_exact(declared, file, read.values(), converted.values())?;
-            converted
-        };
         let read = read.with_fill(declared.fill())?;
         let read = if *read.format() == declared.format { read } else { read.convert(&declared.format)? };
         // Kernels were compiled for index arrays of certain widths.
