@@ -356,11 +356,11 @@ mod tests {
             let cases = CaseFile::parse(&text).unwrap_or_else(|fault| panic!("{file}: {fault}"));
             for case in &cases.case {
                 match cases.instances(&file, case) {
-                    // Formats make no difference to the oracle but in blocks of zeros: a few are enough.
+                    // Formats make no difference to the oracle but in blocks of zeros, and engines are compared with it elsewhere.
                     Ok(instances) => faults.extend(
                         instances
                             .iter()
-                            .take(8)
+                            .take(2)
                             .filter_map(|i| verify(i, &[], Reference::Oracle, &Passed::none()).err()),
                     ),
                     Err(fault) => faults.push(fault),

@@ -247,7 +247,7 @@ pub fn trials(file: &str, text: &str, suite: &Arc<Suite>, sampled: bool) -> Resu
 /// Some of a case's instances: all of a few, about as many of more, others every day.
 fn sample(instances: Vec<Instance>) -> Vec<Instance> {
     /// The most instances of which all are taken.
-    const FEW: usize = 6;
+    const FEW: usize = 4;
     let one_in = instances.len().div_ceil(FEW) as u64;
     let is_first = |number: usize| number == 0;
     let numbered = instances.into_iter().enumerate();

@@ -36,7 +36,7 @@ use similar::TextDiff;
 /// The number of random programs in a record.
 const RANDOM: u64 = 1000;
 /// One in so many instances is recorded by a run without arguments.
-const SAMPLE: u64 = 197;
+const SAMPLE: u64 = 397;
 /// The text before the name of a program in a record.
 const HEAD: &str = "\u{1}";
 

@@ -40,7 +40,7 @@ use libtest_mimic::{Failed, Trial};
 /// The number of mistakes that are made in one text.
 const MUTATIONS: usize = 4;
 /// One instance in so many gets a treatment.
-const ONE_IN: u64 = 32;
+const ONE_IN: u64 = 64;
 /// The most elements of the space of a program whose loops are put in other orders.
 const MOST_REARRANGED: u64 = 1 << 22;
 /// The number of random programs to choose from.
