@@ -4,7 +4,7 @@
 
 use lacunar_formats::DType;
 
-use crate::ir::{Arg, ArrayId, ArrayRole, Block, Callee, Expr, ExprId, Function, Stmt, Var, VarId};
+use crate::ir::{Arg, ArrayId, ArrayRole, BinaryOp, Block, Callee, Expr, ExprId, Function, Stmt, Var, VarId};
 
 /// The number of blocks inside each other in a block, itself included.
 pub(crate) fn nesting(block: &Block) -> usize {
@@ -172,6 +172,18 @@ impl Changes {
     /// True if an expression reads a changed variable.
     pub(crate) fn touch(&self, function: &Function, expr: ExprId) -> bool {
         reads(function, expr, &|var| self.vars[var.index()])
+    }
+
+    /// The step of an index from one iteration of a loop over `outer`, which makes these changes, to the next, if it is always the same.
+    pub(crate) fn step(&self, function: &Function, outer: VarId, expr: ExprId) -> Option<i64> {
+        let step = |expr: ExprId| self.step(function, outer, expr);
+        match function.exprs[expr] {
+            Expr::Var(var) if var == outer => Some(1),
+            _ if !self.touch(function, expr) => Some(0),
+            Expr::Binary(BinaryOp::Add, a, b) => step(a)?.checked_add(step(b)?),
+            Expr::Binary(BinaryOp::Sub, a, b) => step(a)?.checked_sub(step(b)?),
+            _ => None,
+        }
     }
 }
 

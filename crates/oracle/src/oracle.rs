@@ -369,13 +369,9 @@ fn run(
         let at = state.coordinate(statement.target, &statement.indices);
         let inside = |at: &Vec<u64>| at.iter().zip(&space).all(|(at, size)| at < size);
         let Some(coordinate) = at.filter(inside) else { continue };
-        (state.peak, state.exceptional, state.filled_up, state.emptied) = (0.0, false, false, false);
-        (state.tied, state.exponents, state.misled, state.of_nothing) = (false, [0.0; 2], false, false);
+        state.reset();
         let value = state.value(&rhs);
-        let depends_on_place = (movable || state.filled_up) && state.exceptional;
-        let depends_on_order = state.may_overflow(rhs.dtype) || state.misled;
-        let is_open = state.of_nothing && tensor.dtype == DType::Pattern;
-        if depends_on_place || depends_on_order || is_open || state.emptied || state.tied {
+        if state.is_moot(movable, (rhs.dtype, tensor.dtype)) {
             outcome.moot.insert(coordinate.clone());
         }
         let value = cast(value, tensor.dtype);

@@ -411,7 +411,7 @@ fn files_are_read_alike_everywhere_in_a_program() {
     let row = "y(i) = A(i,j); print y' -f 'A:d{btree}' -d A:3,4 -t A:f64 --base 0";
     prints(&format!("run 'insert A \"e.tns\"; {row}"), "\ny = [7, 5, 0]\n");
     prints(&format!("run 'insert A \"e.tns\"; remove A \"e.tns\" 0 .. 1; {row}"), "\ny = [7, 0, 0]\n");
-    // What is taken out has coordinates alone.
+    // `remove` needs the coordinates of a file, and no values.
     folder.write("half.tns", "0 1 2.5\n");
     let taken = "insert A \"e.tns\"; remove A \"half.tns\"; y(i) = A(i,j); print y";
     prints(&format!("run '{taken}' -f 'A:d{{btree}}' -d A:3,4 -t A:i8 --base 0"), "\ny = [0, 5, 0]\n");

@@ -99,7 +99,8 @@ impl Maker<'_> {
         let is_common = self.tell(&changes, before, &mut differing)?;
         let differs = |expr: ExprId| reads(self.function, expr, &|var| differing.contains(&var));
         let is_same = ![low, high].into_iter().chain(loads).any(|expr| differs(*expr));
-        let are_neighbors = self.steps(&changes, *element, index) == Some(1) && !inside.touch(self.function, index);
+        let are_neighbors =
+            changes.step(self.function, *element, index) == Some(1) && !inside.touch(self.function, index);
         if !(is_same && are_neighbors && op.is_associative()) {
             return None;
         }
@@ -143,18 +144,6 @@ impl Maker<'_> {
         Some(found)
     }
 
-    /// The step of an index from one iteration of a loop over `outer` to the next, if it is always the same.
-    fn steps(&self, changes: &Changes, outer: VarId, expr: ExprId) -> Option<i64> {
-        match self.function.exprs[expr] {
-            Expr::Var(var) if var == outer => Some(1),
-            _ if !changes.touch(self.function, expr) => Some(0),
-            Expr::Binary(BinaryOp::Add, a, b) => {
-                self.steps(changes, outer, a)?.checked_add(self.steps(changes, outer, b)?)
-            }
-            _ => None,
-        }
-    }
-
     /// The loop with its sums several at once.
     fn abreast(&mut self, mut sums: Sums) -> Stmt {
         let (begin, end) = sums.bounds;
@@ -181,7 +170,7 @@ impl Maker<'_> {
         Stmt::If { cond: some, then, otherwise: Block::new() }
     }
 
-    /// So many sums from an element on, at once.
+    /// The loop that forms `count` sums at once, those of the element `first` and of its neighbors.
     fn copies(&mut self, sums: &Sums, first: ExprId, count: i64) -> Block {
         let (mut before, mut inside, mut after) = (Block::new(), Block::new(), Block::new());
         let Stmt::For { var: counter, begin, end, loads, kind, body } = &sums.inner else { return before };

@@ -147,7 +147,7 @@ impl Flattener<'_> {
         };
         let one = self.int(1);
         let next = self.function.exprs.insert(Expr::Binary(BinaryOp::Add, at, one));
-        let is_segment = positions == again && behind == next && self.steps(&changes, *outer, at) == Some(1);
+        let is_segment = positions == again && behind == next && changes.step(self.function, *outer, at) == Some(1);
         let (mut begin_var, mut end_var) = (first_begin, first_end);
         let mut further = Vec::new();
         for pair in others.chunks(2) {
@@ -169,7 +169,7 @@ impl Flattener<'_> {
             match *stmt {
                 Stmt::Store { array, index, value, reduce: None, past: None } => {
                     let index = self.with(&defined, index);
-                    let is_edge = self.counts(value, counter?) && self.steps(&changes, *outer, index).is_some();
+                    let is_edge = self.counts(value, counter?) && changes.step(self.function, *outer, index).is_some();
                     if !is_edge || uses(inner, array) {
                         return None;
                     }
@@ -258,21 +258,6 @@ impl Flattener<'_> {
         let is_count = |expr: ExprId| counter.is_some_and(|counter| exprs[expr] == Expr::Var(counter));
         matches!(exprs[count], Expr::Binary(BinaryOp::Add, a, b) if is_count(a) && is_length(b))
             && matches!(exprs[block], Expr::Const(_))
-    }
-
-    /// The step of an index from one iteration of a loop over `outer` to the next, if it is always the same.
-    fn steps(&self, changes: &Changes, outer: VarId, expr: ExprId) -> Option<i64> {
-        match self.function.exprs[expr] {
-            Expr::Var(var) if var == outer => Some(1),
-            _ if !changes.touch(self.function, expr) => Some(0),
-            Expr::Binary(BinaryOp::Add, a, b) => {
-                self.steps(changes, outer, a)?.checked_add(self.steps(changes, outer, b)?)
-            }
-            Expr::Binary(BinaryOp::Sub, a, b) => {
-                self.steps(changes, outer, a)?.checked_sub(self.steps(changes, outer, b)?)
-            }
-            _ => None,
-        }
     }
 
     /// True if bounds are the ends of a segment, which statements before load: then the first is not behind the second.

@@ -229,6 +229,21 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Forgets all that occurred on the way to a value.
+    pub(super) fn reset(&mut self) {
+        (self.peak, self.exceptional, self.filled_up, self.emptied) = (0.0, false, false, false);
+        (self.tied, self.exponents, self.misled, self.of_nothing) = (false, [0.0; 2], false, false);
+    }
+
+    /// True if engines may come to different values: of a term with a sum that can be moved or without, computed in one type and stored
+    /// in another.
+    pub(super) fn is_moot(&self, movable: bool, (computed, stored): (DType, DType)) -> bool {
+        let depends_on_place = (movable || self.filled_up) && self.exceptional;
+        let depends_on_order = self.may_overflow(computed) || self.misled;
+        let is_open = self.of_nothing && stored == DType::Pattern;
+        depends_on_place || depends_on_order || is_open || self.emptied || self.tied
+    }
+
     /// True if products over variables may leave the range of a type, in some order of their factors.
     pub(super) fn may_overflow(&self, dtype: DType) -> bool {
         let most = match dtype.part() {

@@ -110,7 +110,7 @@ fn work_of(cx: &mut Lowerer<'_>, assign: &Assign, around: &[AccessKey], scope: &
             continue;
         }
         let level = if is_packed(cx.kernel, access.tensor) {
-            // Those with the same coordinates have places in common.
+            // Two packed operands with the same variables store the same places.
             let vars: BTreeSet<VarId> = access.vars.iter().copied().collect();
             if of_packed.contains(&vars) {
                 continue;
