@@ -85,7 +85,8 @@ fn packed_run(cx: &Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Option<(Acc
     let bound = l.scope.bound();
     let is_known = |other: usize| cx.kernel.provenance.is_known(var_of(other), &bound);
     let is_whole = (0..number).all(is_known) && !(number + 1..result.vars.len()).any(is_known);
-    is_whole.then_some((result, number))
+    let dim = result.vars.iter().position(|var| *var == l.var)?;
+    (is_whole && region::computed::leads_to_run(cx.kernel, dim, l.scope)).then_some((result, number))
 }
 
 /// The loop over the positions of a run of a packed result.

@@ -109,6 +109,14 @@ pub(in crate::lower) fn run(var: VarId, scope: &Scope) -> Option<Interval> {
     })
 }
 
+/// True if loops make sure of all conditions of a packed result's elements in which a dimension does not occur: then the coordinates of the
+/// others lead to a run that is stored.
+pub(in crate::lower) fn leads_to_run(kernel: &Kernel, dim: usize, scope: &Scope) -> bool {
+    let is_held = |number: usize| scope.facts().any(|fact| matches!(fact, Fact::Computed(own) if *own == number));
+    let conditions = kernel.followers.iter().flat_map(|followers| followers.computed.iter().enumerate());
+    conditions.into_iter().all(|(number, condition)| condition.factors[dim] != 0 || is_held(number))
+}
+
 /// The condition that the current element of a packed result has a place in it, as far as loops do not make sure of it.
 ///
 /// # Errors
