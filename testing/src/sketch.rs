@@ -160,6 +160,17 @@ impl Tree {
         found
     }
 
+    /// True if all its functions give 0 of operands that are absent.
+    pub fn keeps_zero(&self) -> bool {
+        let keeps = match self {
+            Tree::Unary(function, _) => function.keeps_zero(),
+            Tree::Binary(function, ..) => function.keeps_zero(),
+            Tree::Number(_) | Tree::Select(_) | Tree::Apply(..) | Tree::Reduce(..) => false,
+            Tree::Access(..) | Tree::Index(_) | Tree::Cast(..) => true,
+        };
+        keeps && self.children().into_iter().all(Tree::keeps_zero)
+    }
+
     /// True if the value of an index variable occurs in it.
     pub fn has_places(&self) -> bool {
         matches!(self, Tree::Index(_)) || self.children().into_iter().any(Tree::has_places)

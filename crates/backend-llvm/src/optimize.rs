@@ -46,15 +46,15 @@ pub(crate) fn optimize(
     }
     let passes = match options.optimization {
         Optimization::None => return Ok(()),
-        Optimization::Kernel if needs.loops && needs.scalars => &KERNEL_PASSES.replace("slp-vectorizer,", ""),
-        Optimization::Kernel if needs.loops => KERNEL_PASSES,
-        Optimization::Kernel => PLAIN_PASSES,
+        Optimization::Kernel if !needs.loops => PLAIN_PASSES,
+        // `default<O3>` has the superword vectorizer whatever the settings say.
+        Optimization::Kernel | Optimization::Full if needs.scalars => &KERNEL_PASSES.replace("slp-vectorizer,", ""),
+        Optimization::Kernel => KERNEL_PASSES,
         Optimization::Full => "default<O3>",
     };
     let settings = PassBuilderOptions::create();
     settings.set_loop_interleaving(true);
     settings.set_loop_vectorization(true);
-    settings.set_loop_slp_vectorization(!needs.scalars);
     settings.set_loop_unrolling(true);
     module.run_passes(passes, machine, settings).map_err(|error| LlvmError::Module(error.to_string()))
 }

@@ -99,6 +99,6 @@ pub enum Optimization {
     /// The passes that matter for kernels (see `optimize.rs`): the speed of `Full` at a fraction of the time.
     #[default]
     Kernel,
-    /// LLVM's `default<O3>`.
+    /// LLVM's `default<O3>`, where a function can have all of it.
     Full,
 }

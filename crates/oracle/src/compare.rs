@@ -76,7 +76,8 @@ fn entries(outcome: &Outcome, actual: &Entries) -> Result<(), String> {
 }
 
 /// Checks the stored coordinates of a result, given in the order they are stored in. `filled` says that fill values fill up the
-/// storage of an operand, which a kernel computes with: then they may be stored at places where the result has no entry.
+/// storage of an operand, which a kernel computes with: then zeros, and the result's fill value, may be stored at places where the
+/// result has no entry.
 /// `scheduled` says that a schedule was given.
 ///
 /// # Errors
@@ -91,6 +92,7 @@ pub fn storage(
     let fills = scheduled && !expected.entries.fill.is_zero();
     let free = mapped || pads(format) || has_blocks(format) || fills || expected.is_loose;
     let allowed = if free { None } else { Some(expected.entries.stored_in(format)?) };
+    let is_fill = |value: &Scalar| close(*value, expected.entries.fill, 0.0, expected.entries.dtype);
     let mut before: Option<Vec<u64>> = None;
     let mut stored: BTreeMap<Vec<u64>, ()> = BTreeMap::new();
     for (place, value) in scalars(&actual.values).into_iter().enumerate() {
@@ -103,7 +105,7 @@ pub fn storage(
         if before.as_ref().is_some_and(|before| *before >= key) {
             return Err(format!("`{}` stores {at:?} after an equal or larger coordinate", expected.name));
         }
-        let filling = filled && value.is_zero();
+        let filling = filled && (value.is_zero() || is_fill(&value));
         let moot = expected.moot.contains(&at);
         if !filling && !moot && allowed.as_ref().is_some_and(|allowed| !allowed.values.contains_key(&at)) {
             return Err(format!("`{}` stores {at:?}, where the result has no entry", expected.name));
@@ -112,8 +114,7 @@ pub fn storage(
         stored.insert(at, ());
     }
     let stray = |at: &&Vec<u64>| !stored.contains_key(*at) && !expected.moot.contains(*at);
-    let filled = |value: &Scalar| close(*value, expected.entries.fill, 0.0, expected.entries.dtype);
-    let missing = expected.entries.values.iter().find(|(at, value)| !filled(value) && stray(at));
+    let missing = expected.entries.values.iter().find(|(at, value)| !is_fill(value) && stray(at));
     match missing {
         Some((at, value)) => Err(format!("`{}` does not store {at:?}, which is {value:?}", expected.name)),
         None => Ok(()),

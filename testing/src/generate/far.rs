@@ -7,7 +7,7 @@
 
 use lacunar_formats::Term;
 
-use crate::sketch::Sketch;
+use crate::sketch::{Sketch, Statement};
 
 /// Variables of this size and above are in no tensor whose memory grows with its sizes.
 pub(super) const FAR: u64 = 1 << 20;
@@ -31,10 +31,13 @@ pub(super) fn is_far(sizes: &[u64]) -> bool {
 
 /// True if a program over an enormous space visits stored coordinates only, whatever they are: coordinates that no
 /// tensor stores have nothing, even if all that is stored elsewhere is full. The oracle decides it, but for sums of fill values, which
-/// are computed wherever they are, though they may come to the fill value of the result.
+/// are computed wherever they are, though they may come to the fill value of the result. So are, strictly, sums of terms that have
+/// values where nothing is stored, though an absent factor of the sum may leave nothing of them.
 fn ends(sketch: &Sketch) -> bool {
-    let sums = sketch.statements.iter().any(|own| own.rhs.vars().iter().any(|var| !own.vars.contains(var)));
-    if sums && sketch.tensors.iter().any(|tensor| tensor.fill.is_some()) {
+    let is_sum = |own: &&Statement| own.rhs.vars().iter().any(|var| !own.vars.contains(var));
+    let has_fill = sketch.tensors.iter().any(|tensor| tensor.fill.is_some());
+    let mut sums = sketch.statements.iter().filter(is_sum);
+    if sums.any(|own| has_fill || (sketch.setup.strict && !own.rhs.keeps_zero())) {
         return false;
     }
     let filled = |far: f64| {

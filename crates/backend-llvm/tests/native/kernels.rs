@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use crate::common::compile_and_run;
+use crate::common::{compile_and_run, run};
+use lacunar_backend_llvm::{CompileOptions, Optimization, compile};
 use lacunar_formats::DType;
 use lacunar_imp::{
     Arg, ArrayData, ArrayId, ArrayRole, BinaryOp, Builder, Callee, CompareOp, Const, ExprId, Function, Memory, Stmt,
@@ -278,6 +279,28 @@ fn elementwise(
     let mut memory = memory(vec![a, b, ArrayData::zeros(out, len).unwrap()], vec![len as i64]);
     assert_eq!(compile_and_run(&checked(builder), &mut memory), 0);
     memory.arrays.pop().unwrap()
+}
+
+/// `y[k] = f64(u32(i8(x[k])))` for two neighbors, which LLVM's superword vectorizer takes together.
+#[test]
+fn negative_integers_are_large_unsigned_ones_with_any_optimization() {
+    let mut b = Builder::new("neighbors");
+    let (x, y) = (b.array_param("x", DType::F64, ArrayRole::Input), b.array_param("y", DType::F64, ArrayRole::Output));
+    for place in [0, 1] {
+        let at = b.int(place);
+        let mut value = b.load("x", x, at);
+        for ty in [DType::I8, DType::U32, DType::F64] {
+            value = b.cast(ty, value);
+        }
+        b.store(y, at, value);
+    }
+    let function = checked(b);
+    for optimization in [Optimization::None, Optimization::Kernel, Optimization::Full] {
+        let kernel = compile(&function, &CompileOptions { optimization, ..CompileOptions::default() }).unwrap();
+        let mut memory = memory(vec![ArrayData::F64(vec![-3.5, 2.0]), ArrayData::F64(vec![0.0; 2])], Vec::new());
+        assert_eq!(run(&kernel, &function, &mut memory), 0);
+        assert_eq!(memory.arrays[1], ArrayData::F64(vec![4_294_967_293.0, 2.0]), "{optimization:?}");
+    }
 }
 
 #[test]

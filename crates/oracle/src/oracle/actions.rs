@@ -242,8 +242,7 @@ impl<'a> State<'a> {
         } else if moot {
             outcome.moot = coordinates(&outcome.entries.dims).collect();
         }
-        let lookup = Lookup::new(&outcome.entries.stored_in(&program.formats[target])?)?.with_scales(&outcome.scale);
-        self.stored[target] = Some(lookup);
+        self.stored[target] = Some(Lookup::of_result(&outcome, &program.formats[target])?);
         self.outcomes.push(outcome);
         Ok(())
     }

@@ -1,10 +1,11 @@
 //! The entries of a tensor under numbers, so that one is found by its coordinates at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use lacunar_formats::Format;
 use rustc_hash::FxHashMap;
 
-use super::MANY;
+use super::{MANY, Outcome};
 use crate::entries::Entries;
 use crate::scalar::Scalar;
 
@@ -16,6 +17,8 @@ pub(super) struct Lookup {
     pub(super) values: FxHashMap<u64, Scalar>,
     /// For entries that were computed: the largest magnitude that occurred on the way to them.
     pub(super) scales: FxHashMap<u64, f64>,
+    /// True if fill values may be stored where there is no entry.
+    pub(super) is_loose: bool,
 }
 
 #[derive(Clone)]
@@ -52,7 +55,8 @@ impl Lookup {
         let numbers: Vec<Numbers> = entries.dims.iter().enumerate().map(numbered).collect();
         let volume = numbers.iter().try_fold(1u64, |product, numbers| product.checked_mul(numbers.count().max(1)));
         volume.ok_or("a tensor is too large for a test")?;
-        let mut lookup = Lookup { numbers, values: FxHashMap::default(), scales: FxHashMap::default() };
+        let mut lookup =
+            Lookup { numbers, values: FxHashMap::default(), scales: FxHashMap::default(), is_loose: false };
         for (at, &value) in &entries.values {
             if let Some(number) = lookup.number(at.iter().copied()) {
                 lookup.values.insert(number, value);
@@ -61,11 +65,13 @@ impl Lookup {
         Ok(lookup)
     }
 
-    /// The same, with the magnitudes that entries were computed from.
-    pub(super) fn with_scales(mut self, scales: &BTreeMap<Vec<u64>, f64>) -> Lookup {
-        let numbered = scales.iter().filter_map(|(at, &scale)| Some((self.number(at.iter().copied())?, scale)));
-        self.scales = numbered.collect();
-        self
+    /// The entries of a result, with what is known of how engines come to them, as a format stores them.
+    pub(super) fn of_result(outcome: &Outcome, format: &Format) -> Result<Lookup, String> {
+        let mut lookup = Lookup::new(&outcome.entries.stored_in(format)?)?;
+        let numbered = |(at, &scale): (&Vec<u64>, &f64)| Some((lookup.number(at.iter().copied())?, scale));
+        lookup.scales = outcome.scale.iter().filter_map(numbered).collect();
+        lookup.is_loose = outcome.is_loose;
+        Ok(lookup)
     }
 
     pub(super) fn number(&self, at: impl Iterator<Item = u64>) -> Option<u64> {

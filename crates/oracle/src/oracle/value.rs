@@ -168,7 +168,8 @@ impl<'a> Run<'a> {
         self.loosened |= !fill.is_zero() && indices.iter().any(|index| index.variable().is_none());
         let Some((value, scale)) = found else {
             // The storage of a packed tensor gives all elements, also those that follow from others.
-            self.filled_up |= (format.map().is_some() && format.is_padded()) || format.packing().is_some();
+            let gives_all = (format.map().is_some() && format.is_padded()) || format.packing().is_some();
+            self.filled_up |= gives_all || stored.is_some_and(|lookup| lookup.is_loose);
             return Value::Absent(fill);
         };
         let may_be_left_out = match format.is_dense() {
