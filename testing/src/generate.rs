@@ -32,7 +32,7 @@ use crate::schedules::schedule;
 use crate::setup::Setup;
 use crate::sketch::{Form, Operand, Sketch, Statement, Through, Tree};
 use again::with_last_again;
-use far::{FAR, can_be_run, is_far};
+use far::{FAR, can_be_run, ends_strictly, is_far};
 use habit::{Habit, sizes};
 use many::with_many_operands;
 use structures::with_structures;
@@ -98,12 +98,14 @@ fn unpadded(dtype: DType) -> DType {
 
 /// The options of compiling a program.
 fn setup(rng: &mut Rng, instance: &Instance, sketch: &Sketch) -> Setup {
-    let (strict, plain) = (rng.one_in(8), rng.one_in(3));
+    let is_far = is_far(&sketch.sizes);
+    let strict = rng.one_in(8) && (!is_far || ends_strictly(sketch));
+    let plain = rng.one_in(3);
     // A result that is added to is an operand, so that its pattern cannot be given beside it.
     let combines = sketch.statements.iter().any(|statement| statement.combines.is_some());
     let phases = rng.one_in(8) && !combines && !sketch.repeats();
     // A loop over all of a space without end does not end.
-    let schedule = if is_far(&sketch.sizes) || rng.one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
+    let schedule = if is_far || rng.one_in(3) { Vec::new() } else { schedule(rng, &instance.program) };
     Setup { schedule, strict, plain, phases, ..Setup::default() }
 }
 

@@ -31,13 +31,9 @@ pub(super) fn is_far(sizes: &[u64]) -> bool {
 
 /// True if a program over an enormous space visits stored coordinates only, whatever they are: coordinates that no
 /// tensor stores have nothing, even if all that is stored elsewhere is full. The oracle decides it, but for sums of fill values, which
-/// are computed wherever they are, though they may come to the fill value of the result. So are, strictly, sums of terms that have
-/// values where nothing is stored, though an absent factor of the sum may leave nothing of them.
+/// are computed wherever they are, though they may come to the fill value of the result.
 fn ends(sketch: &Sketch) -> bool {
-    let is_sum = |own: &&Statement| own.rhs.vars().iter().any(|var| !own.vars.contains(var));
-    let has_fill = sketch.tensors.iter().any(|tensor| tensor.fill.is_some());
-    let mut sums = sketch.statements.iter().filter(is_sum);
-    if sums.any(|own| has_fill || (sketch.setup.strict && !own.rhs.keeps_zero())) {
+    if sketch.tensors.iter().any(|tensor| tensor.fill.is_some()) && sums(sketch).next().is_some() {
         return false;
     }
     let filled = |far: f64| {
@@ -49,6 +45,18 @@ fn ends(sketch: &Sketch) -> bool {
     };
     let ends = |sketch: &Sketch| sketch.instance().is_ok_and(|instance| instance.evaluated().is_ok());
     ends(sketch) && ends(&filled(0.0)) && ends(&filled(1.0))
+}
+
+/// True if a program over an enormous space ends strictly, too. Factors stay outside of sums then, so that a sum is computed wherever its
+/// terms have values, though an absent factor may leave nothing of it.
+pub(super) fn ends_strictly(sketch: &Sketch) -> bool {
+    sums(sketch).all(|statement| statement.rhs.keeps_zero())
+}
+
+/// The statements that sum over variables.
+fn sums(sketch: &Sketch) -> impl Iterator<Item = &Statement> {
+    let is_summed = |own: &Statement, var: &usize| !own.vars.contains(var);
+    sketch.statements.iter().filter(move |own| own.rhs.vars().iter().any(|var| is_summed(own, var)))
 }
 
 /// True if sums and differences of indices stay below 2^62, as they have to.
