@@ -139,6 +139,11 @@ impl Program {
         Ok(Program { reading, formats, sizes, dims, places, is_structured })
     }
 
+    /// True if a tensor has a structure, by a declaration or by its format.
+    fn knows_structures(&self) -> bool {
+        self.is_structured.contains(&true) || self.formats.iter().any(|format| format.packing().is_some())
+    }
+
     fn tensor(&self, id: TensorId) -> &Known {
         &self.reading.tensors[id.index()]
     }
@@ -355,6 +360,7 @@ fn run(
     let mut state = Run::new(program, stored, fills);
     let (movable, is_reduced) = (has_movable_sum(&rhs), has_reduction(&rhs));
     let prunes = is_pruned(&rhs);
+    let is_packed = program.formats[statement.target.index()].packing().is_some();
     // A value that is computed in a shorter type stays as inexact in a result of a wider one.
     let rounding = (inexactness(program, inexact, &rhs) / tolerance(tensor.dtype)).max(1.0);
     let is_shifted = statement.indices.iter().any(|index| index.variable().is_none());
@@ -371,7 +377,8 @@ fn run(
         let Some(coordinate) = at.filter(inside) else { continue };
         state.reset();
         let value = state.value(&rhs);
-        if state.is_moot(movable, (rhs.dtype, tensor.dtype)) {
+        let is_moot = state.is_moot(movable, (rhs.dtype, tensor.dtype));
+        if is_moot {
             outcome.moot.insert(coordinate.clone());
         }
         let value = cast(value, tensor.dtype);
@@ -401,7 +408,9 @@ fn run(
         let is_left_out = prunes && new.scalar() == fill;
         // A number that is combined with nothing may be stored, though it comes to the fill value.
         let may_rest = statement.combines.is_some() && matches!(value, Value::Written(_));
-        if is_left_out || (new.rests_at(fill) && !may_rest) {
+        // A packed format has no place for a value that its structure does not allow.
+        let is_misplaced = is_moot && is_packed && new.scalar().magnitude().is_nan();
+        if is_left_out || is_misplaced || (new.rests_at(fill) && !may_rest) {
             // The earlier value may be annihilated by the one that is added.
             outcome.entries.values.remove(&coordinate);
             continue;

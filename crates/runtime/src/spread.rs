@@ -21,6 +21,7 @@
 //! [`LevelArrays::visit`]: crate::storage::LevelArrays::visit
 
 use std::borrow::Borrow;
+use std::collections::TryReserveError;
 use std::ops::Range;
 
 use lacunar_formats::{Format, IndexWidth, LevelKind};
@@ -28,9 +29,9 @@ use lacunar_formats::{Format, IndexWidth, LevelKind};
 use crate::array::Array;
 use crate::buffer::{Buffer, Number, with_indices};
 use crate::dispatch::with_word;
-use crate::error::StorageError;
+use crate::error::{AllocError, StorageError};
 use crate::fits::widen;
-use crate::index_array::{Numbers, Parts, index_array, index_array_of};
+use crate::index_array::{Numbers, Parts, index_array, index_array_of, index_parts};
 use crate::parallel;
 use crate::segments::{Places, Segments};
 use crate::storage::{LevelArrays, LevelStorage, Place};
@@ -179,17 +180,47 @@ struct Stored<'a> {
     parents: &'a Places,
     /// The start of each parent position's coordinates, and at the end their number.
     edges: Array<u64>,
+    /// All that is stored, if it had to be visited to count it.
+    lists: Vec<List>,
 }
+
+/// The entries under some neighboring parent positions.
+#[derive(Default)]
+struct List {
+    /// The number of entries under each.
+    counts: Vec<u32>,
+    /// Coordinates and positions.
+    entries: Vec<(u32, u32)>,
+}
+
+/// The number of parent positions of a list.
+const LISTED: usize = 1 << 12;
 
 impl<'a> Stored<'a> {
     fn new(level: &'a LevelStorage, parents: &'a Places) -> Result<Stored<'a>, StorageError> {
         let operations = level.operations();
-        let edges = parallel::edges(parents.count(), |parent| operations.count(level, parents.get(parent)))?;
-        Ok(Stored { level, parents, edges })
+        if !operations.counts_by_visits() {
+            let edges = parallel::edges(parents.count(), |parent| operations.count(level, parents.get(parent)))?;
+            return Ok(Stored { level, parents, edges, lists: Vec::new() });
+        }
+        let lists =
+            parallel::map(parallel::chunks(parents.count(), LISTED), |_, share| List::of(level, parents, share));
+        let lists = lists.into_iter().collect::<Result<Vec<List>, TryReserveError>>();
+        let lists = lists.map_err(|_| AllocError { bytes: parents.count() as u64 * size_of::<u32>() as u64 })?;
+        let edges = parallel::edges(parents.count(), |parent| lists[parent / LISTED].counts[parent % LISTED].into())?;
+        Ok(Stored { level, parents, edges, lists })
     }
 
     /// The results of `of` for the coordinate and the position of all that is stored, in its order.
     fn column(&self, width: IndexWidth, of: impl Fn(u64, u64) -> u64 + Sync) -> Result<Buffer, StorageError> {
+        if !self.lists.is_empty() {
+            let lengths: Vec<usize> = self.lists.iter().map(|list| list.entries.len()).collect();
+            let numbers = |part: usize| {
+                let entries = self.lists[part].entries.iter();
+                entries.map(|&(coordinate, position)| of(coordinate.into(), position.into()))
+            };
+            return Ok(index_parts(&lengths, width, numbers)?);
+        }
         let (shares, lengths) = parallel::shares(&self.edges);
         let visits = Visits { stored: self, operations: self.level.operations(), shares, of };
         Ok(index_array_of(&lengths, width, &visits)?)
@@ -208,6 +239,27 @@ impl<'a> Stored<'a> {
             }
             _ => Ok(Places::Listed(self.column(Places::width(count), |_, position| position)?)),
         }
+    }
+}
+
+impl List {
+    /// The entries under a share of parent positions.
+    fn of(level: &LevelStorage, parents: &Places, share: Range<usize>) -> Result<List, TryReserveError> {
+        let mut list = List::default();
+        list.counts.try_reserve_exact(share.len())?;
+        let mut refused = None;
+        for parent in share {
+            let before = list.entries.len();
+            level.operations().visit(level, parents.get(parent), &mut |coordinate, position| match list
+                .entries
+                .try_reserve(1)
+            {
+                Ok(()) => list.entries.push((coordinate as u32, position as u32)),
+                Err(error) => refused = Some(error),
+            });
+            list.counts.push((list.entries.len() - before) as u32);
+        }
+        refused.map_or(Ok(list), Err)
     }
 }
 

@@ -9,6 +9,7 @@ use lacunar_notation::BinaryFn;
 use lacunar_oracle::entries::fitting;
 
 use super::MOST_PLACES;
+use super::far::{can_be_run, is_far};
 use crate::instance::Instance;
 use crate::sketch::{Operand, Sketch, Tree};
 use crate::structured::structured;
@@ -142,7 +143,7 @@ fn with_masked_result(rng: &mut Rng, sketch: &Sketch) -> Option<(Sketch, Instanc
     }
     let found = made.instance().ok()?;
     check(&found.program).ok()?;
-    Some((made, found))
+    (!is_far(&made.sizes) || can_be_run(&made)).then_some((made, found))
 }
 
 /// The sketch with some results in packed formats, if the structures of operands tell that they have the structures.

@@ -17,7 +17,7 @@ use lacunar_formats::Level;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Name;
-use lacunar_notation::{Access, Tensor, VarId};
+use lacunar_notation::{Access, Role, Tensor, VarId};
 
 use super::nest::{each_loop, replace_loops};
 use super::{Forward, Transformed, new_var, refuse, replaceable};
@@ -173,7 +173,7 @@ fn missed(kernel: &Kernel, body: &Stmt, originals: &[VarId], key: &AccessKey) ->
         let lattice = Lattice::build(kernel, &inner, vars[place]).ok()?;
         let own = lattice.iterators.iter().position(|it| it.access == *key && it.mode == Mode::Coiterate);
         let covered = match own {
-            Some(own) => lattice.points.iter().all(|point| point.has(own)),
+            Some(own) => lattice.points.iter().all(|point| point.has(own)) && !begins_anew(kernel, body, vars[place]),
             // A dense level has all coordinates, unless a level below stores the same variable: then loops that do not go through it have
             // none.
             None => {
@@ -183,4 +183,20 @@ fn missed(kernel: &Kernel, body: &Stmt, originals: &[VarId], key: &AccessKey) ->
         };
         (!covered).then_some(vars[place])
     })
+}
+
+/// True if values are combined into a sparse result whose elements that are not stored are not what the combination begins with: that is
+/// the value of an element to which nothing comes.
+///
+/// ```text
+/// y(i) = sum(j, A(i,j))      y sparse, with fill value 1: 0 where a row of A is empty
+/// ```
+fn begins_anew(kernel: &Kernel, body: &Stmt, var: VarId) -> bool {
+    let mut found = false;
+    body.visit_assigns(&mut |assign| {
+        let result = &kernel.tensors[assign.lhs.tensor];
+        let has_gaps = result.role == Role::Result && !result.format.is_dense() && assign.lhs.vars.contains(&var);
+        found |= has_gaps && assign.op.monoid().is_some_and(|own| own.identity(result.dtype) != Some(result.fill()));
+    });
+    found
 }

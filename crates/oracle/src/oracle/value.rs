@@ -33,6 +33,8 @@ pub(super) struct Run<'a> {
     /// True if a reduction that is not its identity was over absent values alone, since it was last reset: whether a pattern has an entry
     /// for it is open.
     pub(super) of_nothing: bool,
+    /// True if the pattern of such a value was made, since it was last reset.
+    pub(super) opened: bool,
     /// True if an operator's identity, combined with a term, was not that term, since it was last reset.
     pub(super) misled: bool,
     /// True if values other than the least are as near to it as rounding errors are, since it was last reset.
@@ -61,6 +63,7 @@ impl<'a> Run<'a> {
             emptied: false,
             exponents: [0.0; 2],
             of_nothing: false,
+            opened: false,
             misled: false,
             tied: false,
             loosened: false,
@@ -88,8 +91,11 @@ impl<'a> Run<'a> {
             Node::Related(function, sides) => self.related(*function, sides),
             Node::Cast(a) => {
                 let value = self.value(a);
-                // Stored zeros are true.
-                self.exceptional |= term.dtype == DType::Pattern && value.scalar().is_zero();
+                if term.dtype == DType::Pattern {
+                    // Stored zeros are true.
+                    self.exceptional |= value.scalar().is_zero();
+                    self.opened |= self.of_nothing;
+                }
                 cast(value, term.dtype)
             }
             Node::Unary(UnaryFn::Prune, a) => pruned(self.value(a)),
@@ -102,6 +108,14 @@ impl<'a> Run<'a> {
                 let (left, right) = (of(a), of(b));
                 let divides = matches!(function, BinaryFn::Div | BinaryFn::Rem);
                 self.exceptional |= divides && right.scalar().is_zero();
+                // Where structures are known, a product with a zero that is written is taken for 0 whatever the other factor is.
+                let is_zero = |value: Value| matches!(value, Value::Written(zero) if zero.is_zero());
+                let vanishes = match function {
+                    BinaryFn::Mul => is_zero(left) || is_zero(right),
+                    BinaryFn::Div | BinaryFn::IntDiv | BinaryFn::Rem => is_zero(left),
+                    _ => false,
+                };
+                self.filled_up |= vanishes && self.program.knows_structures();
                 binary(*function, left, right, a.dtype)
             }
             Node::Select(operands) => {
@@ -233,7 +247,8 @@ impl<'a> Run<'a> {
     /// Forgets all that occurred on the way to a value.
     pub(super) fn reset(&mut self) {
         (self.peak, self.exceptional, self.filled_up, self.emptied) = (0.0, false, false, false);
-        (self.tied, self.exponents, self.misled, self.of_nothing) = (false, [0.0; 2], false, false);
+        (self.tied, self.exponents, self.misled) = (false, [0.0; 2], false);
+        (self.of_nothing, self.opened) = (false, false);
     }
 
     /// True if engines may come to different values: of a term with a sum that can be moved or without, computed in one type and stored
@@ -241,7 +256,7 @@ impl<'a> Run<'a> {
     pub(super) fn is_moot(&self, movable: bool, (computed, stored): (DType, DType)) -> bool {
         let depends_on_place = (movable || self.filled_up) && self.exceptional;
         let depends_on_order = self.may_overflow(computed) || self.misled;
-        let is_open = self.of_nothing && stored == DType::Pattern;
+        let is_open = self.opened || (self.of_nothing && stored == DType::Pattern);
         depends_on_place || depends_on_order || is_open || self.emptied || self.tied
     }
 

@@ -143,7 +143,19 @@ fn next_child(view: View, frame: &mut Frame, visitor: &mut impl Visitor) -> Opti
     let (node, base) = (frame.node, frame.base);
     while let Some(step) = node.seq.get(frame.step) {
         let fields = match step {
-            Step::One(field) => std::slice::from_ref(field),
+            Step::One(field) => {
+                let field = &node.fields[*field];
+                frame.step += 1;
+                match field.kind {
+                    FieldKind::Child { to, .. } => {
+                        if let Some(child) = child(view, node, base, (field, to), 0) {
+                            return Some(child);
+                        }
+                    }
+                    _ => visitor.run(run(view, node, base, field, 0..1)),
+                }
+                continue;
+            }
             Step::Together(fields) => fields.as_slice(),
         };
         let length = fields.first().map_or(0, |field| view.length(node, base, &node.fields[*field]));

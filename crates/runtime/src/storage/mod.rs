@@ -157,6 +157,12 @@ pub trait LevelArrays: Sync {
     /// as many. The arrays have been checked.
     fn count(&self, level: &LevelStorage, parent: u64) -> u64;
 
+    /// True if [`LevelArrays::count`] visits what it counts, and coordinates and positions are numbers of 32 bits: then all are better
+    /// listed in one visit.
+    fn counts_by_visits(&self) -> bool {
+        false
+    }
+
     /// Calls `each` with the coordinate and the position of every entry under a parent position, in the order of
     /// coordinates. The arrays have been checked. Several threads do so.
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64));

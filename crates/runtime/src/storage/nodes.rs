@@ -42,6 +42,10 @@ impl LevelArrays for Nodes {
         View::of(level).map_or(0, |view| nodes::count(view, parent))
     }
 
+    fn counts_by_visits(&self) -> bool {
+        true
+    }
+
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64)) {
         if let Some(view) = View::of(level) {
             nodes::visit(view, parent, each);

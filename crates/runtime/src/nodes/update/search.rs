@@ -32,6 +32,20 @@ enum Probe {
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     probes: Vec<Probe>,
+    /// The only comparison of a type with one element between two children of the same type: trees of it are searched in a loop of their
+    /// own.
+    pub between: Option<Between>,
+}
+
+/// One element between two children: their words, and the word and the position of the element.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Between {
+    /// The child before the element, and the one behind it.
+    pub children: [u32; 2],
+    /// The element.
+    pub elem: u32,
+    /// Its position, counted from the node's first one.
+    pub slot: u32,
 }
 
 /// The end of a search in a node.
@@ -64,7 +78,16 @@ impl Search {
                 Probe::Block(_, _, true) | Probe::Pairs { .. } => {}
             }
         }
-        Some(Search { probes })
+        let own = Target::Node(ty);
+        let between = match probes[..] {
+            [Probe::Child(left, before), Probe::Elem(elem, slot), Probe::Child(right, behind)]
+                if before == own && behind == own =>
+            {
+                Some(Between { children: [left, right], elem, slot })
+            }
+            _ => None,
+        };
+        Some(Search { probes, between })
     }
 }
 
@@ -162,6 +185,34 @@ impl View<'_> {
         match child {
             Some((word, to)) => Way::Child(word, to, place),
             None => Way::Gap(place),
+        }
+    }
+
+    /// The search for a coordinate from a node on, through nodes of its type with one element between two children each. `visit` is told the
+    /// nodes below, each with the word that refers to it.
+    #[inline]
+    pub fn descend(
+        &self,
+        between: Between,
+        (base, ty): (u32, usize),
+        coordinate: u32,
+        mut visit: impl FnMut(u32, u32),
+    ) -> (u32, Way) {
+        let mask = !(self.schema.align() - 1);
+        let mut base = base;
+        loop {
+            let elem = base.wrapping_add(between.elem);
+            let there = self.word(elem.into());
+            if there == coordinate {
+                return (base, Way::Found(elem, self.slot_of(base, ty) as u32 + between.slot));
+            }
+            let link = base.wrapping_add(between.children[usize::from(there < coordinate)]);
+            let next = self.word(link.into()) & mask;
+            if next == 0 {
+                return (base, Way::Child(link, Target::Node(ty), None));
+            }
+            visit(next, link);
+            base = next;
         }
     }
 
