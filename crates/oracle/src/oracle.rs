@@ -246,7 +246,9 @@ fn infer_fill(program: &Program, statement: &Statement, (is_first, fills): (bool
     }
     // Elements that the indices do not come to are not assigned.
     let partly = statement.indices.iter().any(is_placed);
-    if statement.combines.is_some() || declared || partly || program.formats[target].is_dense() || !may_differ {
+    let format = &program.formats[target];
+    let has_all = format.is_dense() || format.packing().is_some();
+    if statement.combines.is_some() || declared || partly || has_all || !may_differ {
         return;
     }
     let value = blank(program, &program.whole(statement), fills, false);

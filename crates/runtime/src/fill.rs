@@ -31,6 +31,7 @@ use crate::error::{AllocError, StorageError};
 use crate::fits::{check_type, positions};
 use crate::parallel::{self, GRAIN};
 use crate::storage::LevelStorage;
+use crate::structure::StructureError;
 use crate::tensor::Tensor;
 use crate::values::Element;
 use crate::words::Word;
@@ -80,9 +81,9 @@ impl Tensor {
     /// The same stored values with another fill value, which elements have that are not stored. Zeros of either sign are 0.
     ///
     /// # Errors
-    /// The fill value is of another type than the elements.
+    /// The fill value is of another type than the elements, or not 0 in a packed format.
     pub fn with_fill(self, fill: Scalar) -> Result<Tensor, StorageError> {
-        let fill = fill_of(fill, self.dtype())?;
+        let fill = fill_of(fill, self.dtype(), self.format())?;
         Ok(self.filled(fill))
     }
 
@@ -90,15 +91,15 @@ impl Tensor {
     /// value that is equal to the fill value bit by bit is no entry.
     ///
     /// # Errors
-    /// The values are too few or too many, or of a type that the format cannot store; the fill value is of another type;
-    /// memory is refused.
+    /// The values are too few or too many, or of a type that the format cannot store; the fill value is of another type, or not 0 in a
+    /// packed format; memory is refused.
     pub fn revalued(&self, values: Buffer, fill: Scalar) -> Result<Tensor, StorageError> {
         let (found, expected) = (values.len() as u64, self.nnz());
         if found != expected {
             return Err(StorageError::Length { what: "the array of values".into(), found, expected });
         }
         check_type(values.dtype(), self.format())?;
-        let fill = fill_of(fill, values.dtype())?;
+        let fill = fill_of(fill, values.dtype(), self.format())?;
         Ok(self.with_values(values, fill)?)
     }
 
@@ -170,16 +171,20 @@ fn first(values: &Buffer) -> Scalar {
     with_word!(dtype, V => values.as_words::<V>().first().map_or(Scalar::zero(dtype), |word| word.scalar(dtype)))
 }
 
-/// A fill value for elements of a type; zeros of either sign are 0.
+/// A fill value for elements of a type in a format; zeros of either sign are 0.
 ///
 /// # Errors
-/// It is of another type.
-pub(crate) fn fill_of(fill: Scalar, dtype: DType) -> Result<Scalar, StorageError> {
+/// It is of another type, or not 0 in a packed format.
+pub(crate) fn fill_of(fill: Scalar, dtype: DType, format: &Format) -> Result<Scalar, StorageError> {
     if fill.ty != dtype {
         let (what, found, expected) = ("the fill value".to_string(), fill.ty, dtype.to_string());
         return Err(StorageError::Type { what, found, expected });
     }
-    Ok(if fill.is_zero() { Scalar::zero(dtype) } else { fill })
+    match format.packing() {
+        _ if fill.is_zero() => Ok(Scalar::zero(dtype)),
+        Some(_) => Err(StructureError::Fill { fill }.into()),
+        None => Ok(fill),
+    }
 }
 
 /// A tensor of order 0 whose element is the fill value.
@@ -233,6 +238,17 @@ mod tests {
             ["csr", "csc", "coo", "dcsr", "dense", "sd", "ds:1,0", "dense:1,0", "bcsr(2,3)", "dia", "ell", "db", "dh"];
         let spec = |word: &str| word.parse::<lacunar_formats::FormatSpec>().unwrap().resolve(2);
         words.iter().filter_map(|word| spec(word).ok()).collect()
+    }
+
+    #[test]
+    fn packed_formats_have_no_other_fill_value() {
+        let packed = Format::packed("symmetric", 2).unwrap();
+        for size in [0, 3] {
+            let filled = Tensor::empty(vec![size, size], &packed, Scalar::real(DType::F64, 2.5));
+            assert!(matches!(filled, Err(StorageError::Structure(_))), "{filled:?}");
+        }
+        let zeros = Tensor::zeros(vec![3, 3], &packed, DType::F64).unwrap();
+        assert!(zeros.with_fill(Scalar::real(DType::F64, 2.5)).is_err());
     }
 
     #[test]

@@ -301,10 +301,10 @@ impl Tensor {
     /// Packs like [`Tensor::from_coo`], for elements that are `fill` if the list does not have them.
     ///
     /// # Errors
-    /// The errors of `from_coo`; the fill value is of another type than the elements.
+    /// The errors of `from_coo`; the fill value is of another type than the elements, or not 0 in a packed format.
     pub fn from_coo_filled(coo: Coo, format: &Format, fill: Scalar) -> Result<Tensor, StorageError> {
         coo.check(format)?;
-        let fill = fill_of(fill, coo.values.dtype())?;
+        let fill = fill_of(fill, coo.values.dtype(), format)?;
         if coo.dims.is_empty() && coo.is_empty() {
             return filled_scalar(fill);
         }
