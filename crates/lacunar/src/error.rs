@@ -113,6 +113,18 @@ pub enum Error {
         /// The sizes, or the entry.
         fault: String,
     },
+    /// A file whose tensor, or whose entries, have another number of dimensions than a tensor of the program, or that has no entries at
+    /// all.
+    #[error("{file} {fault}")]
+    Order {
+        /// The file.
+        file: String,
+        /// The numbers of dimensions.
+        fault: String,
+    },
+    /// A range whose ends no counter reaches.
+    #[error("a range begins or ends at {0}, which no counter reaches")]
+    Range(String),
     /// A tensor that is read has no value.
     #[error("{0}")]
     NoValue(String),
@@ -169,6 +181,7 @@ impl Error {
             }
             Error::Format(_) | Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
             Error::NoSizes { .. } | Error::NoValue(_) | Error::Inexact { .. } | Error::Sizes { .. } => Category::User,
+            Error::Order { .. } | Error::Range(_) => Category::User,
             Error::Machine { .. } | Error::Foreign { .. } | Error::Structure { .. } => Category::User,
             Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) | Error::Full { .. } => {
                 Category::Memory
@@ -204,6 +217,8 @@ impl Error {
             Error::Inexact { .. } => Some("E0506"),
             Error::NoSizes { .. } => Some("E1311"),
             Error::Sizes { .. } => Some("E1012"),
+            Error::Order { .. } => Some("E1011"),
+            Error::Range(_) => Some("E0607"),
             Error::NoValue(_) => Some("E0203"),
             Error::Structure { error: StructureError::Element(_), .. } => Some("E1308"),
             Error::Structure { error: StructureError::TooHard, .. } => Some("E1509"),

@@ -47,6 +47,8 @@ fn mistakes_in_what_was_written_end_in_2() {
         ("run 'insert A \"a.mtx\"; y(i) = A(i,j)' -d A:2,2", "E1012"),
         ("run 'insert A \"large.tns\"; read A \"a.mtx\"; print A' -d A:4,4", "E1012"),
         ("run 'insert A \"fraction.tns\"; print A' -d A:4,4 -t A:i8", "E0506"),
+        ("run 'insert A \"a.mtx\"; s = A(i)' -d A:4", "E1011"),
+        ("run 'n = u64(18446744073709551615); for k in 0 .. n { c = 1 }'", "E0607"),
         ("run 'fill x 1; y(i) = x(i)'", "E1311"),
         ("run 'n = nnz(A)' -i A:a.mtx", "E0623"),
         ("run 'y = x' -i x=2 -p x:toeplitz", "E1502"),

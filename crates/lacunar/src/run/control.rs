@@ -21,8 +21,7 @@ impl Runner<'_, '_> {
     pub(super) fn whole(&self, condition: &Condition) -> Result<i64, Error> {
         let end = self.number(condition)?;
         match end.ty {
-            DType::U64 => i64::try_from(end.bits)
-                .map_err(|_| Error::Argument(format!("a range begins or ends at {end}, which no counter reaches"))),
+            DType::U64 => i64::try_from(end.bits).map_err(|_| Error::Range(end.to_string())),
             // The front end has made it an `i64`.
             _ => Ok(end.bits as i64),
         }

@@ -63,9 +63,8 @@ impl Runner<'_, '_> {
         };
         if read.order() != declared.order() {
             let (name, order, found) = (&declared.name, declared.order(), read.order());
-            return Err(Error::Argument(format!(
-                "{file} holds a tensor of {found} dimensions, but `{name}` has {order}"
-            )));
+            let fault = format!("holds a tensor of {found} dimensions, but `{name}` has {order}");
+            return Err(Error::Order { file: file.to_string(), fault });
         }
         let read = if read.dtype() == dtype {
             read

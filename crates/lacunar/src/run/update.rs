@@ -96,13 +96,13 @@ impl<'r> Runner<'r, '_> {
     fn list(&self, tensor: TensorId, file: &str) -> Result<List, Error> {
         let declared = &self.program.tensors[tensor];
         let options = reading(declared, self.base);
-        let refused = |what: &str| Error::Argument(format!("{file} {what}"));
+        let refused = |fault: String| Error::Order { file: file.to_string(), fault };
         let Data::Coordinate(list) = io::read(Path::new(file), &options)? else {
-            return Err(refused("is an array, which has no entries to insert or to remove"));
+            return Err(refused("is an array, which has no entries to insert or to remove".to_string()));
         };
         if list.dims.len() != declared.order() {
             let (name, order, found) = (&declared.name, declared.order(), list.dims.len());
-            return Err(refused(&format!("holds entries of {found} dimensions, but `{name}` has {order}")));
+            return Err(refused(format!("holds entries of {found} dimensions, but `{name}` has {order}")));
         }
         let values = Buffer::from_values(list.values);
         if values.dtype() == declared.dtype {

@@ -4,7 +4,12 @@
 //! pactree<64,32>    height 0: 1, 32 ..= 64        height 1: 1 ..= 3, 33 ..= 129
 //! ```
 
-/// The most intervals of a set; beyond, those that are nearest to each other become one, with the numbers between them.
+use lacunar_formats::schema::Target;
+
+use super::shape::{Children, Group, NONE, Shapes};
+
+/// The most intervals of a set; beyond, those that are nearest to each other, the greatest of these, become one, with the numbers between
+/// them.
 const INTERVALS: usize = 64;
 
 /// A set of numbers: intervals with both ends, ascending, with numbers between that are in none.
@@ -28,11 +33,18 @@ impl Counts {
         }
         while joined.len() > INTERVALS {
             let gap = |place: &usize| joined[place + 1].0 - joined[*place].1;
-            let Some(place) = (0..joined.len() - 1).min_by_key(gap) else { break };
+            let Some(place) = (0..joined.len() - 1).rev().min_by_key(gap) else { break };
             joined[place].1 = joined[place + 1].1;
             joined.remove(place + 1);
         }
         Counts(joined)
+    }
+
+    /// Adds the numbers from the greatest one on to another.
+    pub fn extend(&mut self, most: u64) {
+        if let Some(last) = self.0.last_mut() {
+            last.1 = last.1.max(most);
+        }
     }
 
     /// The numbers of either set.
@@ -91,6 +103,66 @@ impl Counts {
         pairs.min_by_key(|number| number.abs_diff(wanted))
     }
 }
+
+impl Shapes {
+    /// Finds the numbers of elements of nodes of a height. Lists follow from each other, node by node; one that is longer than those that
+    /// are gone through has any number.
+    pub fn count(&mut self, height: usize) {
+        let numbers = 0..self.types.len();
+        self.types.iter_mut().for_each(|it| it.counts.push(Counts::default()));
+        for _ in 0..LINKS {
+            let next: Vec<Counts> = numbers.clone().map(|number| self.counts_at(number, height)).collect();
+            let is_known = self.types.iter().zip(&next).all(|(it, next)| it.counts[height] == *next);
+            self.types.iter_mut().zip(next).for_each(|(it, next)| it.counts[height] = next);
+            if is_known {
+                return;
+            }
+        }
+        for it in &mut self.types {
+            it.counts[height].extend(it.bounds[height].most);
+        }
+    }
+
+    /// The numbers of elements of a node of a height, as far as those of the nodes below are known. If a list's nodes may have one element,
+    /// or lengths tell the number of children, no number between the bounds is left out.
+    fn counts_at(&self, number: usize, height: usize) -> Counts {
+        let (it, bounds) = (&self.types[number], self.types[number].bounds[height]);
+        let own = it.own(|_| 0);
+        let is_plain = match it.children {
+            Children::Zero => true,
+            Children::One => own.least <= 1,
+            Children::Many => it.sizes.iter().any(|size| size.is_coupled),
+        };
+        if is_plain || bounds == NONE {
+            return Counts::between(bounds.least, bounds.most);
+        }
+        let below = if it.children == Children::One { Some(height) } else { height.checked_sub(1) };
+        let Some(below) = below else { return Counts::between(bounds.least, bounds.most) };
+        let of = |group: Group| self.counts_below(group, below).times(group.count);
+        self.groups(number, |_| 0).fold(Counts::between(own.least, own.most), |all, group| all.plus(&of(group)))
+    }
+
+    /// The numbers of elements of a child of a height at most, of which there are none where it is not.
+    pub fn counts_below(&self, group: Group, height: usize) -> Counts {
+        let counts = match &self.counts {
+            Some(counts) => counts[self.place_of(group.to)][height].clone(),
+            None => self.counts_of(group.to, height),
+        };
+        if group.nonempty { counts } else { counts.or(&Counts::between(0, 0)) }
+    }
+
+    /// The numbers of elements of a child; see [`Shapes::bounds`].
+    pub fn counts_of(&self, target: Target, height: usize) -> Counts {
+        let from = if self.is_levelled(target) { height } else { 0 };
+        let of = |number: &usize| {
+            self.types[*number].counts[from..=height].iter().fold(Counts::default(), |all, own| all.or(own))
+        };
+        self.schema.types(target).iter().map(of).fold(Counts::default(), |all, own| all.or(&own))
+    }
+}
+
+/// The most nodes of a list that are gone through to find the numbers of its elements.
+const LINKS: usize = 64;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -32,7 +32,7 @@ pub(super) struct Bounds {
 }
 
 /// No tree at all.
-const NONE: Bounds = Bounds { least: MANY, most: 0 };
+pub(super) const NONE: Bounds = Bounds { least: MANY, most: 0 };
 
 impl Bounds {
     fn or(self, other: Bounds) -> Bounds {
@@ -93,7 +93,7 @@ pub(super) struct Shapes {
     /// True if arrays without a bound have room for more than they hold.
     pub grows: bool,
     /// The same without the numbers between the bounds that no tree has, if there are any, or children that are absent have none.
-    counts: Option<Vec<Vec<Counts>>>,
+    pub counts: Option<Vec<Vec<Counts>>>,
 }
 
 /// A node that is to be made.
@@ -119,13 +119,14 @@ pub(super) struct Deal {
 /// The items of a field of children: their number, their type, and a flag that is true if they are all there.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
-    count: u64,
+    pub count: u64,
     pub to: Target,
-    nonempty: bool,
+    pub nonempty: bool,
 }
 
 impl Type {
-    fn of(node: &Node) -> Type {
+    /// The type of a node, whose arrays have the lengths that conversions give them as a rule, if that is asked for.
+    fn of(node: &Node, is_usual: bool) -> Type {
         let elems = |size: Option<usize>, nonempty: bool| {
             let fits = |field: &&Field| match (&field.kind, size) {
                 (FieldKind::Elem { array: Some(Extent::Size(own)), nonempty: other }, Some(size)) => {
@@ -146,7 +147,7 @@ impl Type {
             let is_coupled = node.children().any(|(_, other)| is_own(other));
             // Without a bound, arrays of children are as long as a line of the cache.
             let usual = if is_coupled { USUAL } else { MANY };
-            let most = about.or(most).map_or(usual, u64::from);
+            let most = about.filter(|_| is_usual).or(most).map_or(usual, u64::from);
             let (full, open) = (elems(Some(field), true), elems(Some(field), false));
             Some(Size { field, least: least.into(), most: most.max(least.into()), full, open, is_coupled })
         });
@@ -178,7 +179,23 @@ const USUAL: u64 = 16;
 
 impl Shapes {
     pub fn new(schema: &'static Schema) -> Shapes {
-        let types = schema.nodes().iter().map(Type::of).collect();
+        let usual = Shapes::with_lengths(schema, true);
+        let has_usual = |field: &Field| matches!(field.kind, FieldKind::Size { about: Some(_), .. });
+        if usual.most() > u64::from(u32::MAX) || !schema.nodes().iter().any(|node| node.fields.iter().any(has_usual)) {
+            return usual;
+        }
+        // Nodes of the usual lengths do not hold all that nodes may.
+        let long = Shapes::with_lengths(schema, false);
+        if long.most() > usual.most() { long } else { usual }
+    }
+
+    /// The most elements of a tree.
+    fn most(&self) -> u64 {
+        (0..self.heights()).map(|height| self.bounds(self.schema.entry(), height).most).max().unwrap_or(0)
+    }
+
+    fn with_lengths(schema: &'static Schema, are_usual: bool) -> Shapes {
+        let types = schema.nodes().iter().map(|node| Type::of(node, are_usual)).collect();
         let mut shapes = Shapes { schema, types, grains: Vec::new(), table: Vec::new(), grows: false, counts: None };
         for height in 0..HEIGHTS {
             shapes.types.iter_mut().for_each(|it| it.bounds.push(NONE));
@@ -193,8 +210,7 @@ impl Shapes {
                     it.bounds[height] = if grows { Bounds { most: MANY, ..next } } else { next };
                 }
             }
-            let counts: Vec<Counts> = (0..shapes.types.len()).map(|number| shapes.counts_at(number, height)).collect();
-            shapes.types.iter_mut().zip(counts).for_each(|(it, counts)| it.counts.push(counts));
+            shapes.count(height);
             // No level has more elements than positions can be told apart.
             if shapes.bounds(schema.entry(), height).most > u64::from(u32::MAX) {
                 break;
@@ -324,37 +340,6 @@ impl Shapes {
         }
     }
 
-    /// The numbers of elements of a node of a height. For lists, and if lengths tell the number of children, no number between the bounds
-    /// is left out.
-    fn counts_at(&self, number: usize, height: usize) -> Counts {
-        let (it, bounds) = (&self.types[number], self.types[number].bounds[height]);
-        let is_plain = it.children != Children::Many || it.sizes.iter().any(|size| size.is_coupled) || bounds == NONE;
-        let Some(below) = height.checked_sub(1).filter(|_| !is_plain) else {
-            return Counts::between(bounds.least, bounds.most);
-        };
-        let own = it.own(|_| 0);
-        let of = |group: Group| self.counts_below(group, below).times(group.count);
-        self.groups(number, |_| 0).fold(Counts::between(own.least, own.most), |all, group| all.plus(&of(group)))
-    }
-
-    /// The numbers of elements of a child of a height at most, of which there are none where it is not.
-    fn counts_below(&self, group: Group, height: usize) -> Counts {
-        let counts = match &self.counts {
-            Some(counts) => counts[self.place_of(group.to)][height].clone(),
-            None => self.counts_of(group.to, height),
-        };
-        if group.nonempty { counts } else { counts.or(&Counts::between(0, 0)) }
-    }
-
-    /// The numbers of elements of a child; see [`Shapes::bounds`].
-    fn counts_of(&self, target: Target, height: usize) -> Counts {
-        let from = if self.is_levelled(target) { height } else { 0 };
-        let of = |number: &usize| {
-            self.types[*number].counts[from..=height].iter().fold(Counts::default(), |all, own| all.or(own))
-        };
-        self.schema.types(target).iter().map(of).fold(Counts::default(), |all, own| all.or(&own))
-    }
-
     /// The most elements of a leaf, and the number of elements between two of them.
     fn grain_of(&self, target: Target) -> (u64, u64) {
         let leaves = self.schema.types(target).iter().filter(|number| self.types[**number].bounds[0] != NONE);
@@ -369,7 +354,7 @@ impl Shapes {
     }
 
     /// The place of a target in tables.
-    fn place_of(&self, target: Target) -> usize {
+    pub fn place_of(&self, target: Target) -> usize {
         match target {
             Target::Super(number) => number,
             Target::Node(number) => self.schema.supertypes().len() + number,

@@ -299,6 +299,24 @@ fn children_that_may_be_absent_have_no_elements_or_enough() {
     assert_eq!(stored(&format, 0..=40), (0..=40).collect::<Vec<_>>());
 }
 
+#[test]
+fn blocks_of_lists_are_dealt_out_so_that_none_has_too_few() {
+    let text = |name: &str, length: &str| {
+        format!(
+            "def {name} {{ e: elem[B] nonempty  B: size in {length}  n: {name}  seq = {{e}}, n }}  def {name}_root {{ t: {name} }}"
+        )
+    };
+    let some = |name: &str, length: &str| stored(&format_of(Schema::parse(&text(name, length)).unwrap()), 0..=40);
+    assert_eq!(some("quad", "[4,6]"), [0, 4, 5, 6].into_iter().chain(8..=40).collect::<Vec<_>>());
+    assert_eq!(some("trio", "[3,3]"), (0..=13).map(|k| 3 * k).collect::<Vec<_>>());
+}
+
+#[test]
+fn nodes_are_longer_than_usual_where_rows_do_not_fit_otherwise() {
+    let text = "def heap { e: elem[B] nonempty  B: size about 4 }";
+    assert_eq!(stored(&format_of(Schema::parse(text).unwrap()), 0..=40), (0..=40).collect::<Vec<_>>());
+}
+
 /// Tells the schema of a case that fails.
 struct Told<'t>(&'t str, u64);
 

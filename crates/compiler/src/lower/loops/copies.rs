@@ -10,6 +10,9 @@ use crate::lower::strategy::copies_of;
 /// operands instead.
 pub(super) const MOST_COPIES: u64 = 500;
 
+/// The number of operands that an assignment has without counting as several.
+const OPERANDS: usize = 3;
+
 /// The lattice of a loop around a body, and the most copies that this loop and those around it make of the body. The lattice is coarsened
 /// if its cases would make too many.
 pub(super) fn with_few(lattice: Lattice, body: &Stmt, scope: &Scope) -> (Lattice, u64) {
@@ -27,10 +30,10 @@ pub(super) fn around(scope: &Scope) -> u64 {
     scope.facts().find_map(told).unwrap_or(1)
 }
 
-/// The number of loops and assignments in a statement.
+/// The number of loops and assignments in a statement; a long assignment counts as several.
 pub(super) fn size_of(stmt: &Stmt) -> u64 {
     match stmt {
-        Stmt::Assign(_) => 1,
+        Stmt::Assign(assign) => assign.rhs.accesses().len().div_ceil(OPERANDS).max(1) as u64,
         Stmt::Forall(_, body) => 1 + size_of(body),
         Stmt::Where { consumer, producer } => size_of(consumer) + size_of(producer),
         Stmt::Sequence(stmts) => stmts.iter().map(size_of).sum(),
