@@ -91,11 +91,7 @@ impl View<'_> {
         loop {
             let (base, ty) = self.follow(self.referred(link), link.to)?;
             let Some(Some(search)) = searches.get(ty) else { break };
-            let way = match search.between {
-                Some(between) => self.descend(between, (base, ty), coordinate, |_, _| ()).1,
-                None => self.way(search, base, ty, coordinate),
-            };
-            match way {
+            match self.descend(search, (base, ty), coordinate, |_, _| ()).1 {
                 Way::Found(_, position) => return Some(position),
                 Way::Gap(_) => return None,
                 Way::Child(at, to, _) => link = Link { at, to, holder: Some((ty, self.handle(base, ty))) },
@@ -125,20 +121,13 @@ impl View<'_> {
     ) -> Located {
         let mut gap = Gap::default();
         loop {
-            let Some((mut base, ty)) = self.follow(self.referred(link), link.to) else {
+            let Some((base, ty)) = self.follow(self.referred(link), link.to) else {
                 return Located::Gap { null: Some(link), block: None };
             };
             path.push(Visit { base, ty: ty as u32, link: link.at });
             if let Some(Some(search)) = searches.get(ty) {
                 let visit = |base, link| path.push(Visit { base, ty: ty as u32, link });
-                let way = match search.between {
-                    Some(between) => {
-                        let way;
-                        (base, way) = self.descend(between, (base, ty), coordinate, visit);
-                        way
-                    }
-                    None => self.way(search, base, ty, coordinate),
-                };
+                let (base, way) = self.descend(search, (base, ty), coordinate, visit);
                 match way {
                     Way::Found(at, position) => return Located::Found { at, position },
                     Way::Gap(block) => return Located::Gap { null: None, block },

@@ -34,18 +34,18 @@ pub(crate) struct Search {
     probes: Vec<Probe>,
     /// The only comparison of a type with one element between two children of the same type: trees of it are searched in a loop of their
     /// own.
-    pub between: Option<Between>,
+    between: Option<Between>,
 }
 
 /// One element between two children: their words, and the word and the position of the element.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Between {
+struct Between {
     /// The child before the element, and the one behind it.
-    pub children: [u32; 2],
+    children: [u32; 2],
     /// The element.
-    pub elem: u32,
+    elem: u32,
     /// Its position, counted from the node's first one.
-    pub slot: u32,
+    slot: u32,
 }
 
 /// The end of a search in a node.
@@ -131,7 +131,7 @@ impl Probe {
 impl View<'_> {
     /// The way that the search for a coordinate takes from a node.
     #[inline]
-    pub fn way(&self, search: &Search, base: u32, ty: usize, coordinate: u32) -> Way {
+    fn way(&self, search: &Search, base: u32, ty: usize, coordinate: u32) -> Way {
         let at = |word: u32| u64::from(base) + u64::from(word);
         // The child of the gap, and the place in an array.
         let (mut child, mut place) = (None, None);
@@ -188,16 +188,17 @@ impl View<'_> {
         }
     }
 
-    /// The search for a coordinate from a node on, through nodes of its type with one element between two children each. `visit` is told the
-    /// nodes below, each with the word that refers to it.
+    /// The way that the search for a coordinate takes from a node, and the node that it ends in: through nodes of the same type, if these
+    /// have one element between two children each. `visit` is told the nodes below, each with the word that refers to it.
     #[inline]
     pub fn descend(
         &self,
-        between: Between,
+        search: &Search,
         (base, ty): (u32, usize),
         coordinate: u32,
         mut visit: impl FnMut(u32, u32),
     ) -> (u32, Way) {
+        let Some(between) = search.between else { return (base, self.way(search, base, ty, coordinate)) };
         let mask = !(self.schema.align() - 1);
         let mut base = base;
         loop {
