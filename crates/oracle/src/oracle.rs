@@ -366,6 +366,7 @@ fn run(
     // A value that is computed in a shorter type stays as inexact in a result of a wider one.
     let rounding = (inexactness(program, inexact, &rhs) / tolerance(tensor.dtype)).max(1.0);
     let is_shifted = statement.indices.iter().any(|index| index.variable().is_none());
+    let has_number = is_shifted && has_number(&rhs);
     let counts: Vec<u64> = statement.vars.iter().map(|&var| program.count(var)).collect();
     for numbers in coordinates(&counts) {
         let mut stray = false;
@@ -389,6 +390,8 @@ fn run(
         if let (Some(operation), true, Value::Absent(_)) = (&statement.combines, is_shifted, value) {
             state.loosened |= !value.rests_at(operation.identity(tensor.dtype));
         }
+        // So it may store a number that comes to 0 beside elements that are absent.
+        state.loosened |= has_number && matches!(value, Value::Absent(_));
         // A fill value that only fills up storage may annihilate, or not.
         if statement.combines.is_some() && old == Some(fill) && state.exceptional {
             outcome.moot.insert(coordinate.clone());
@@ -454,6 +457,11 @@ fn has_reduction(term: &Term) -> bool {
         Node::Element(_, indices) => indices.iter().any(|index| index.variable().is_none()),
         _ => children(term).into_iter().any(has_reduction),
     }
+}
+
+/// True if a number is written in a term.
+fn has_number(term: &Term) -> bool {
+    matches!(term.node, Node::Constant(Some(_))) || children(term).into_iter().any(has_number)
 }
 
 /// True if a sum is an operand of something else than a sum or difference, or has a factor that is the same in all of its terms.

@@ -178,6 +178,12 @@ impl Reader<'_> {
                 };
                 cast(constant.of(own), dtype)
             }
+            // Integers and truth values become reals before they are summed.
+            (Some(dtype @ (DType::F16 | DType::BF16)), Value::Typed(term, _))
+                if !matches!(term.dtype.kind(), Kind::Real | Kind::Complex) =>
+            {
+                cast(cast(term, computed_in(dtype)), dtype)
+            }
             (Some(dtype), Value::Typed(term, _)) => cast(term, dtype),
         };
         let combines = match statement.op.monoid().map(|monoid| monoid.function()) {

@@ -151,7 +151,7 @@ impl<'a> Typer<'a> {
             return match value {
                 Value::Typed(expr, _) => match confined(&statement.rhs) {
                     Some(_) => Some(convert(self.confined_to(expr, &statement.rhs, to.arithmetic()), to)),
-                    None => Some(convert(expr, to)),
+                    None => Some(convert(by_way_of_reals(expr, to), to)),
                 },
                 // An unsigned type has no negative numbers: the positive number is negated, which wraps around.
                 Value::Weak(Weak::Int(number), span)
@@ -498,6 +498,12 @@ fn convert(expr: Expr, dtype: DType) -> Expr {
         ExprKind::Cast(read) if is_access(&read) && read.dtype.arithmetic() == expr.dtype => read.cast(dtype),
         kind => Expr { kind, ..expr }.cast(dtype),
     }
+}
+
+/// Integers and truth values become reals before they are summed, also where the result stores reals of another type.
+fn by_way_of_reals(expr: Expr, stored: DType) -> Expr {
+    let is_rounded = matches!(stored, DType::F16 | DType::BF16) && !expr.dtype.is_float();
+    if is_rounded { convert(expr, stored.arithmetic()) } else { expr }
 }
 
 fn is_access(expr: &Expr) -> bool {
