@@ -15,7 +15,7 @@ use lacunar_testing::suite::arguments;
 use libtest_mimic::{Failed, Trial};
 
 /// Seconds for all targets.
-const USUAL: u64 = 8;
+const USUAL: u64 = 5;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -32,8 +32,8 @@ const SEVERAL: &[usize] = &[1, 3, 7];
 const USUAL_ONE_IN: u64 = 10;
 const MOST_ONE_IN: u64 = 60;
 /// The engines take one in so many instances, and one in so many of the sweeps.
-const INTERPRETER_ONE_IN: (u64, u64) = (2, 12);
-const LLVM_ONE_IN: (u64, u64) = (8, 24);
+const INTERPRETER_ONE_IN: (u64, u64) = (3, 16);
+const LLVM_ONE_IN: (u64, u64) = (12, 32);
 const C_ONE_IN: (u64, u64) = (40, 200);
 
 /// The part of a kernel that is read back.
@@ -59,9 +59,9 @@ struct BackEnd {
     optimization: Option<Optimization>,
 }
 
-/// The engines of a test program, which knows the comparisons that passed before by its name: the interpreter on a twelfth of the
-/// sweeps and on half of all else, LLVM on a twenty-fourth of the sweeps and on an eighth of all else, and C, in batches, on a smaller
-/// sample. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`,
+/// The engines of a test program, which knows the comparisons that passed before by its name: the interpreter on one
+/// instance in 16 of the sweeps and on a third of all else, LLVM on one in 32 of the sweeps and on a twelfth of all else, and C, in
+/// batches, on a smaller sample. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`,
 /// `most`) says how much the back ends work on code.
 pub fn suite(name: &str) -> Arc<Suite> {
     let c = Batched {

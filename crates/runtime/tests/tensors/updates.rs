@@ -244,7 +244,7 @@ fn lists_of_full_nodes_may_be_long() {
     // An element that is put in front would be passed on by every node, and the last one has no room for it.
     let text = "def full { e: elem[4] nonempty  n: full  seq = {e}, n }  def full_head { h: full }";
     Template::define(text).unwrap();
-    let (count, size) = if cfg!(miri) { (400, 1000) } else { (200_000, 500_000) };
+    let (count, size) = if cfg!(miri) { (400, 1000) } else { (50_000, 200_000) };
     let list = Coo {
         dims: vec![size],
         coords: vec![Coordinates::U32((0..count).map(|k| 2 * k + 1).collect())],
