@@ -303,7 +303,7 @@ fn nonzeros(coo: &Coo) -> Vec<Vec<Option<u64>>> {
 #[allow(clippy::unwrap_used)] // A failure is what a test is for.
 mod tests {
     use super::*;
-    use crate::case::CaseFile;
+    use crate::case::{Case, CaseFile};
     use crate::day::{all_wanted, chosen, today};
     use crate::suite::corpus;
 
