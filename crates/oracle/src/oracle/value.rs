@@ -33,7 +33,7 @@ pub(super) struct Run<'a> {
     /// True if a reduction that is not its identity was over absent values alone, since it was last reset: whether a pattern has an entry
     /// for it is open.
     pub(super) of_nothing: bool,
-    /// True if the pattern of such a value was made, since it was last reset.
+    /// True if the pattern of such a value, or of one that may be padding, was made, since it was last reset.
     pub(super) opened: bool,
     /// True if an operator's identity, combined with a term, was not that term, since it was last reset.
     pub(super) misled: bool,
@@ -94,7 +94,7 @@ impl<'a> Run<'a> {
                 if term.dtype == DType::Pattern {
                     // Stored zeros are true.
                     self.exceptional |= value.scalar().is_zero();
-                    self.opened |= self.of_nothing;
+                    self.opened |= self.of_nothing || self.filled_up;
                 }
                 cast(value, term.dtype)
             }
@@ -181,8 +181,9 @@ impl<'a> Run<'a> {
         // An engine visits every coordinate that such an index comes to.
         self.loosened |= !fill.is_zero() && indices.iter().any(|index| index.variable().is_none());
         let Some((value, scale)) = found else {
-            // The storage of a packed tensor gives all elements, also those that follow from others.
-            let gives_all = (format.map().is_some() && format.is_padded()) || format.packing().is_some();
+            // The storage of a packed tensor gives all elements, also those that follow from others; loops over stored dimensions may
+            // gather those of a map in an array.
+            let gives_all = format.map().is_some() || format.packing().is_some();
             self.filled_up |= gives_all || stored.is_some_and(|lookup| lookup.is_loose);
             return Value::Absent(fill);
         };
@@ -256,7 +257,7 @@ impl<'a> Run<'a> {
     pub(super) fn is_moot(&self, movable: bool, (computed, stored): (DType, DType)) -> bool {
         let depends_on_place = (movable || self.filled_up) && self.exceptional;
         let depends_on_order = self.may_overflow(computed) || self.misled;
-        let is_open = self.opened || (self.of_nothing && stored == DType::Pattern);
+        let is_open = self.opened || ((self.of_nothing || self.filled_up) && stored == DType::Pattern);
         depends_on_place || depends_on_order || is_open || self.emptied || self.tied
     }
 
