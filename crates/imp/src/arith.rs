@@ -158,13 +158,24 @@ fn complex_unary<R: Real>(op: UnaryOp, a: Const) -> Const {
         UnaryOp::Log => z.ln(),
         UnaryOp::Sin => z.sin(),
         UnaryOp::Cos => z.cos(),
-        UnaryOp::Tan => z.tan(),
+        UnaryOp::Tan => tangent(z),
         UnaryOp::Sinh => z.sinh(),
         UnaryOp::Cosh => z.cosh(),
-        UnaryOp::Tanh => z.tanh(),
+        // tanh(z) = -i tan(iz)
+        UnaryOp::Tanh => {
+            let tan = tangent(Complex::new(z.im, z.re));
+            Complex::new(tan.im, tan.re)
+        }
         _ => Complex::new(R::zero(), R::zero()),
     };
     complex(a.ty, value)
+}
+
+/// The tangent of a complex number, of which no part overflows on the way, as the quotient of a sine and a cosine does.
+fn tangent<R: Real>(z: Complex<R>) -> Complex<R> {
+    let (t, h, cosh) = (z.re.tan(), z.im.tanh(), z.im.cosh());
+    let divisor = R::one() + (t * h) * (t * h);
+    Complex::new(t / (cosh * cosh) / divisor, h * (R::one() + t * t) / divisor)
 }
 
 /// The result of an operation on two operands of one type.

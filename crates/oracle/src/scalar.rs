@@ -362,15 +362,21 @@ fn complex_function(function: UnaryFn, z: Complex<f64>) -> Complex<f64> {
         UnaryFn::Log => z.ln(),
         UnaryFn::Sin => z.sin(),
         UnaryFn::Cos => z.cos(),
-        UnaryFn::Tan => z.tan(),
+        // tan(z) = -i tanh(iz)
+        UnaryFn::Tan => tanh(z * Complex::i()) * -Complex::i(),
         UnaryFn::Sinh => z.sinh(),
         UnaryFn::Cosh => z.cosh(),
-        UnaryFn::Tanh => z.tanh(),
+        UnaryFn::Tanh => tanh(z),
         UnaryFn::Square => z * z,
         UnaryFn::Cube => z * z * z,
         // Not defined on complex numbers; a checked program has none of these.
         _ => z,
     }
+}
+
+/// The hyperbolic tangent: beyond 300, the exponentials in it overflow, and it is 1 or -1 but for less than rounding errors.
+fn tanh(z: Complex<f64>) -> Complex<f64> {
+    if z.re.abs() > 300.0 && z.im.is_finite() { Complex::new(z.re.signum(), 0.0) } else { z.tanh() }
 }
 
 fn real_function_of_two(function: BinaryFn, a: f64, b: f64) -> f64 {

@@ -49,17 +49,11 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let (sin, cos, sinh, cosh) = self.circular_hyperbolic(im, re)?;
                 (self.times(cosh, cos)?, self.times(sinh, sin)?)
             }
-            // tan(a + bi) = (sin 2a + i sinh 2b) / (cos 2a + cosh 2b)
-            UnaryOp::Tan => {
-                let (sin, cos, sinh, cosh) = self.circular_hyperbolic(self.plus(re, re)?, self.plus(im, im)?)?;
-                let divisor = self.plus(cos, cosh)?;
-                (self.over(sin, divisor)?, self.over(sinh, divisor)?)
-            }
-            // tanh(a + bi) = (sinh 2a + i sin 2b) / (cosh 2a + cos 2b)
+            UnaryOp::Tan => self.tangents(re, im)?,
+            // tanh(z) = -i tan(iz)
             UnaryOp::Tanh => {
-                let (sin, cos, sinh, cosh) = self.circular_hyperbolic(self.plus(im, im)?, self.plus(re, re)?)?;
-                let divisor = self.plus(cos, cosh)?;
-                (self.over(sinh, divisor)?, self.over(sin, divisor)?)
+                let (circular, hyperbolic) = self.tangents(im, re)?;
+                (hyperbolic, circular)
             }
             UnaryOp::Not
             | UnaryOp::Cbrt
@@ -192,6 +186,18 @@ impl<'ctx> Emitter<'ctx, '_> {
             self.libm("sinh", &[hyperbolic])?,
             self.libm("cosh", &[hyperbolic])?,
         ))
+    }
+
+    /// The parts of `tan(a + bi)`, which do not overflow: with t = tan a and h = tanh b, they are t / (cosh^2 b (1 + t^2 h^2)) and
+    /// h (1 + t^2) / (1 + t^2 h^2).
+    fn tangents(&self, a: FloatValue<'ctx>, b: FloatValue<'ctx>) -> Result<Pair<'ctx>, LlvmError> {
+        let (t, h, cosh) = (self.libm("tan", &[a])?, self.libm("tanh", &[b])?, self.libm("cosh", &[b])?);
+        let one = a.get_type().const_float(1.0);
+        let (square, product) = (self.times(t, t)?, self.times(t, h)?);
+        let divisor = self.plus(one, self.times(product, product)?)?;
+        let re = self.over(self.over(t, self.times(cosh, cosh)?)?, divisor)?;
+        let im = self.over(self.times(h, self.plus(one, square)?)?, divisor)?;
+        Ok((re, im))
     }
 
     fn plus(&self, a: FloatValue<'ctx>, b: FloatValue<'ctx>) -> Result<FloatValue<'ctx>, LlvmError> {
