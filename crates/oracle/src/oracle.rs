@@ -369,12 +369,7 @@ fn run(
     let has_number = is_shifted && has_number(&rhs);
     let counts: Vec<u64> = statement.vars.iter().map(|&var| program.count(var)).collect();
     for numbers in coordinates(&counts) {
-        let mut stray = false;
-        for (&var, &number) in statement.vars.iter().zip(&numbers) {
-            let (c, is_stray) = state.place(var, number);
-            state.at[var.index()] = c;
-            stray |= is_stray;
-        }
+        let stray = state.go_to(&statement.vars, &numbers);
         let at = state.coordinate(statement.target, &statement.indices);
         let inside = |at: &Vec<u64>| at.iter().zip(&space).all(|(at, size)| at < size);
         let Some(coordinate) = at.filter(inside) else { continue };
@@ -392,23 +387,16 @@ fn run(
         }
         // So it may store a number that comes to 0 beside elements that are absent.
         state.loosened |= has_number && matches!(value, Value::Absent(_));
-        // A fill value that only fills up storage may annihilate, or not.
-        if statement.combines.is_some() && old == Some(fill) && state.exceptional {
-            outcome.moot.insert(coordinate.clone());
-        }
         let new = match &statement.combines {
             None => value,
             Some(operation) => operation.of_values(old.map_or(Value::Absent(fill), Value::Stored), value, tensor.dtype),
         };
-        if statement.combines.as_ref().is_some_and(|by| by.is_changed_by_identity(value.scalar(), tensor.dtype)) {
+        let values = [old.unwrap_or(fill), value.scalar(), new.scalar()];
+        let is_open = |by: &Operation| is_open_combination(by, values, is_reduced, tensor.dtype);
+        // A fill value that only fills up storage may annihilate, or not.
+        let may_annihilate = old == Some(fill) && state.exceptional;
+        if statement.combines.as_ref().is_some_and(|by| may_annihilate || is_open(by)) {
             outcome.moot.insert(coordinate.clone());
-        }
-        // A reduction that is absent may annihilate, or be a number like any other.
-        if let Some(operation) = statement.combines.as_ref().filter(|_| is_reduced) {
-            let number = operation.of_numbers(old.unwrap_or(fill), value.scalar(), tensor.dtype);
-            if number.magnitude().is_nan() != new.scalar().magnitude().is_nan() {
-                outcome.moot.insert(coordinate.clone());
-            }
         }
         let is_left_out = prunes && new.scalar() == fill;
         // A number that is combined with nothing may be stored, though it comes to the fill value.
@@ -431,6 +419,13 @@ fn run(
         return Err(format!("too many elements of `{}` have values", statement.text));
     }
     Ok(outcome)
+}
+
+/// True if engines may come to different combinations of an old and another value, of which the third is one: where the identity changes
+/// the other value, or it is that of a reduction, which may be absent and annihilate, or be a number like any other.
+fn is_open_combination(by: &Operation, [old, value, new]: [Scalar; 3], is_reduced: bool, dtype: DType) -> bool {
+    let is_nan = |value: Scalar| value.magnitude().is_nan();
+    by.is_changed_by_identity(value, dtype) || (is_reduced && is_nan(by.of_numbers(old, value, dtype)) != is_nan(new))
 }
 
 /// The number of nodes that are evaluated for one value of a term; `None` if they cannot be counted.

@@ -82,6 +82,17 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Goes to the point of these numbers of variables; true if it stands for others.
+    pub(super) fn go_to(&mut self, vars: &[VarId], numbers: &[u64]) -> bool {
+        let mut is_stray = false;
+        for (&var, &number) in vars.iter().zip(numbers) {
+            let (place, stands_for_others) = self.place(var, number);
+            self.at[var.index()] = place;
+            is_stray |= stands_for_others;
+        }
+        is_stray
+    }
+
     /// The value of a term at the current point.
     pub(super) fn value(&mut self, term: &Term) -> Value {
         let value = match &term.node {
