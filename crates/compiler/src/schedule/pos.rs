@@ -185,8 +185,8 @@ fn missed(kernel: &Kernel, body: &Stmt, originals: &[VarId], key: &AccessKey) ->
     })
 }
 
-/// True if values are combined into a sparse result whose elements that are not stored are not what the combination begins with: that is
-/// the value of an element to which nothing comes.
+/// True if values are combined into a sparse result whose fill value is not the identity. An element that no value reaches is the identity
+/// then, and has to be stored.
 ///
 /// ```text
 /// y(i) = sum(j, A(i,j))      y sparse, with fill value 1: 0 where a row of A is empty

@@ -33,7 +33,7 @@ pub(super) struct Run<'a> {
     /// True if a reduction that is not its identity was over absent values alone, since it was last reset: whether a pattern has an entry
     /// for it is open.
     pub(super) of_nothing: bool,
-    /// True if the pattern of such a value, or of one that may be padding, was made, since it was last reset.
+    /// True if a pattern was made, since the last reset, of a value that may be padding, or of a reduction over absent values alone.
     pub(super) opened: bool,
     /// True if an operator's identity, combined with a term, was not that term, since it was last reset.
     pub(super) misled: bool,

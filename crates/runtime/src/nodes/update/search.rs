@@ -32,8 +32,8 @@ enum Probe {
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     probes: Vec<Probe>,
-    /// The only comparison of a type with one element between two children of the same type: trees of it are searched in a loop of their
-    /// own.
+    /// The comparison of a type that has one element between two children of that type, as binary search trees have: a loop of its own
+    /// searches these.
     between: Option<Between>,
 }
 
