@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lacunar::{Diagnostic, DynTensor, Kernel};
 use lacunar_front::Declarations;
+use lacunar_notation::Action;
 use lacunar_oracle::compare::close;
 use lacunar_oracle::entries::Entries;
 use lacunar_oracle::scalar::Scalar;
@@ -79,6 +80,23 @@ pub struct Expected {
     pub entries: Entries,
     /// The largest number on the way to each value, where it is known.
     pub scale: BTreeMap<Vec<u64>, f64>,
+}
+
+/// Refuses a program that no check knows, before it runs.
+///
+/// # Errors
+/// E1021: the program changes a tensor by what is in a file.
+pub fn refuse(kernel: &Kernel) -> Result<(), Failure> {
+    let program = kernel.program();
+    let mut changed = None;
+    Action::visit(&program.body, &mut |action| {
+        if let Action::Change { tensor, file, .. } = action {
+            changed = changed.or(Some((&program.tensors[*tensor].name, file)));
+        }
+    });
+    let Some((name, file)) = changed else { return Ok(()) };
+    let fault = format!("`{name}` changes by what is in {file}, which the dense oracle does not know");
+    Err(Failure::plain(Diagnostic::error("E1021", fault).hint("leave `--check` away: nothing has been run or written")))
 }
 
 /// Compares the results of a run of a kernel, whose text and declarations are `written`.

@@ -217,6 +217,25 @@ pub fn declare_late_reads(ast: &Ast, indices: &BTreeSet<String>, request: &Reque
     });
 }
 
+/// Gives tensors into which a program puts entries before they have a value the format of tensors that are read from such files,
+/// unless one is declared.
+pub fn declare_inserted(ast: &Ast, request: &Request, declarations: &mut Declarations) {
+    let mut settled: BTreeSet<&str> = request.givens.keys().map(String::as_str).collect();
+    Action::visit(&ast.body, &mut |action| match &action.kind {
+        ActionKind::Assign(statement) => _ = settled.insert(&ast.statements[*statement].name.text),
+        ActionKind::Read(name, _)
+        | ActionKind::Fill(name, _)
+        | ActionKind::Random { tensor: name, .. }
+        | ActionKind::Snapshot(name, _) => _ = settled.insert(&name.text),
+        ActionKind::Change { tensor, .. } if settled.insert(&tensor.text) => {
+            if let Some(order) = order_of(ast, declarations, &tensor.text) {
+                declarations.formats.entry(tensor.text.clone()).or_insert_with(|| listed_format(order).into());
+            }
+        }
+        _ => {}
+    });
+}
+
 fn unknown_size(tensor: &notation::Tensor) -> Diagnostic {
     let name = &tensor.name;
     let unknown: Vec<String> =

@@ -47,6 +47,9 @@ pub fn run(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
     if args.explain {
         aside += &report::explanation(&kernel, &request, &inputs);
     }
+    if args.check {
+        check::refuse(&kernel)?;
+    }
     // Whoever waits for a long run sees its work.
     shown.print(&aside, &report::before(&kernel, &inputs))?;
     let Measured { last, times, converts, totals } = measure(&kernel, &given, args.time, &shown)?;

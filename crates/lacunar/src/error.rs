@@ -70,8 +70,8 @@ pub enum Error {
     },
     /// A value that is an index lies outside of its dimension.
     #[error(
-        "{whose} is {value}, which is no index of a dimension of size {size}, in `{statement}`: \
-         confine it with `clamp` or `wrap`, or declare a larger size"
+        "{whose} is {value}, which is no index of a dimension of size {size}, in `{statement}`: {}declare a larger size",
+        if *size == 0 { "" } else { "confine it with `clamp` or `wrap`, or " }
     )]
     OutOfRange {
         /// The statement, as text.
@@ -125,6 +125,9 @@ pub enum Error {
     /// A range whose ends no counter reaches.
     #[error("a range begins or ends at {0}, which no counter reaches")]
     Range(String),
+    /// A range of entries that begins before the first.
+    #[error("a range of entries begins at {0}, but the first entry of a file has number 0")]
+    Entries(i64),
     /// A tensor that is read has no value.
     #[error("{0}")]
     NoValue(String),
@@ -181,7 +184,7 @@ impl Error {
             }
             Error::Format(_) | Error::Storage(_) | Error::Argument(_) | Error::Backend(_) => Category::User,
             Error::NoSizes { .. } | Error::NoValue(_) | Error::Inexact { .. } | Error::Sizes { .. } => Category::User,
-            Error::Order { .. } | Error::Range(_) => Category::User,
+            Error::Order { .. } | Error::Range(_) | Error::Entries(_) => Category::User,
             Error::Machine { .. } | Error::Foreign { .. } | Error::Structure { .. } => Category::User,
             Error::Kernel(KernelStatus::OutOfMemory | KernelStatus::SizeOverflow) | Error::Full { .. } => {
                 Category::Memory
@@ -218,7 +221,7 @@ impl Error {
             Error::NoSizes { .. } => Some("E1311"),
             Error::Sizes { .. } => Some("E1012"),
             Error::Order { .. } => Some("E1011"),
-            Error::Range(_) => Some("E0607"),
+            Error::Range(_) | Error::Entries(_) => Some("E0607"),
             Error::NoValue(_) => Some("E0203"),
             Error::Structure { error: StructureError::Element(_), .. } => Some("E1308"),
             Error::Structure { error: StructureError::TooHard, .. } => Some("E1509"),

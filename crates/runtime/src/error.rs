@@ -25,6 +25,31 @@ impl fmt::Display for AllocError {
     }
 }
 
+/// What is above entries that do not fit a format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Above {
+    /// Coordinates, one of each level above.
+    Coordinates(Vec<u64>),
+    /// A position of the level above.
+    Position(u64),
+    /// The level itself.
+    Level(usize),
+}
+
+impl fmt::Display for Above {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Above::Coordinates(coordinates) if coordinates.is_empty() => f.write_str("the root"),
+            Above::Coordinates(coordinates) => {
+                let coordinates: Vec<String> = coordinates.iter().map(u64::to_string).collect();
+                write!(f, "({})", coordinates.join(","))
+            }
+            Above::Position(position) => write!(f, "position {position}"),
+            Above::Level(level) => write!(f, "level {level}"),
+        }
+    }
+}
+
 /// The reason why a tensor cannot be stored as asked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -167,12 +192,12 @@ pub enum StorageError {
         place: u64,
     },
     /// The data do not fit the format.
-    #[error("the entries under {prefix} do not fit format `{format}`: {reason}")]
+    #[error("the entries under {above} do not fit format `{format}`: {reason}")]
     NotRepresentable {
         /// The format.
         format: Box<Format>,
-        /// The coordinates of the levels above, in level order.
-        prefix: String,
+        /// What is above the entries.
+        above: Above,
         /// The reason: the property that does not fit, and one that would.
         reason: String,
     },

@@ -73,7 +73,7 @@ pub use array::{Array, Plain};
 pub use buffer::Buffer;
 pub use cast::{Convert, Number, Wide};
 pub use coo::{Coo, Coordinates};
-pub use error::{AllocError, StorageError};
+pub use error::{Above, AllocError, StorageError};
 pub use fill::{element_of, scalar_of};
 pub use gather::Outside;
 pub use kernel_parts::Header;

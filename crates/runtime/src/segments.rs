@@ -21,7 +21,7 @@ use lacunar_formats::{IndexWidth, LevelKind};
 use crate::array::Array;
 use crate::buffer::{Buffer, Indices, Number, with_indices};
 use crate::dispatch::{with_width, with_word};
-use crate::error::StorageError;
+use crate::error::{Above, StorageError};
 use crate::index_array::{copied, index_array, index_parts};
 use crate::parallel::{self, GRAIN};
 use crate::storage::{LevelStorage, Place};
@@ -476,7 +476,7 @@ impl<'a> Segments<'a> {
             };
             Some(StorageError::NotRepresentable {
                 format: Box::new(place.format.clone()),
-                prefix: format!("position {parent}"),
+                above: Above::Position(parent as u64),
                 reason,
             })
         };

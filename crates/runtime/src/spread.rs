@@ -29,7 +29,7 @@ use lacunar_formats::{Format, IndexWidth, LevelKind};
 use crate::array::Array;
 use crate::buffer::{Buffer, Number, with_indices};
 use crate::dispatch::with_word;
-use crate::error::{AllocError, StorageError};
+use crate::error::{Above, AllocError, StorageError};
 use crate::fits::widen;
 use crate::index_array::{Numbers, Parts, index_array, index_array_of, index_parts};
 use crate::parallel;
@@ -167,11 +167,47 @@ fn spread_levels<L: Borrow<LevelStorage>>(
         positions = storage.positions(positions).ok_or_else(overflow)?;
         let values = (level + 1 == format.levels().len()).then_some(values);
         let segments = Segments::new((storage, positions), &parents, values)?.growing(grows);
-        let spread = LevelStorage::spread(&segments, Place { format, dims, level })?;
+        let spread = LevelStorage::spread(&segments, Place { format, dims, level });
+        let spread = spread.map_err(|error| located(error, &levels))?;
         levels.push(spread.level);
         parents = spread.places;
     }
     Ok((levels, parents))
+}
+
+/// An error about entries under a position of the last of some levels, told of its coordinates.
+fn located(error: StorageError, levels: &[LevelStorage]) -> StorageError {
+    match error {
+        StorageError::NotRepresentable { format, above: Above::Position(position), reason } => {
+            let coordinates = coordinates_at(levels, position);
+            let above = coordinates.map_or(Above::Position(position), Above::Coordinates);
+            StorageError::NotRepresentable { format, above, reason }
+        }
+        other => other,
+    }
+}
+
+/// The coordinates, from the outermost level on, of a position of the last level. All positions are visited up to it.
+fn coordinates_at(levels: &[LevelStorage], mut position: u64) -> Option<Vec<u64>> {
+    let mut counts = vec![1];
+    for level in levels {
+        counts.push(level.positions(counts[counts.len() - 1])?);
+    }
+    let mut coordinates = Vec::with_capacity(levels.len());
+    for (level, &parents) in levels.iter().zip(&counts).rev() {
+        let found = (0..parents).find_map(|parent| {
+            let mut coordinate = None;
+            level
+                .operations()
+                .visit(level, parent, &mut |at, own| coordinate = coordinate.or((own == position).then_some(at)));
+            coordinate.map(|coordinate| (parent, coordinate))
+        });
+        let (parent, coordinate) = found?;
+        coordinates.push(coordinate);
+        position = parent;
+    }
+    coordinates.reverse();
+    Some(coordinates)
 }
 
 /// The coordinates that a level stores under parent positions.

@@ -29,7 +29,11 @@ impl Set {
     }
 }
 
-/// The points of pieces that are in none of others. Pieces that have no point in common stay so.
+/// A difference of more pieces is not taken: each of them would be compared with all that follow.
+const MOST_PARTS: usize = 256;
+
+/// The points of pieces that are in none of others. Pieces that have no point in common stay so. `None` if that takes too many pieces, or
+/// a number does not fit.
 pub(crate) fn without(mut pieces: Vec<Piece>, others: &[Piece]) -> Option<Vec<Piece>> {
     for other in others {
         let mut left = Vec::with_capacity(pieces.len());
@@ -37,7 +41,7 @@ pub(crate) fn without(mut pieces: Vec<Piece>, others: &[Piece]) -> Option<Vec<Pi
             left.extend(piece.subtract(other)?);
         }
         pieces = left;
-        if pieces.len() > Set::MOST_PIECES {
+        if pieces.len() > MOST_PARTS {
             return None;
         }
     }

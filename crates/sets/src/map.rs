@@ -104,6 +104,9 @@ impl Map {
                 }
             }
             left = next;
+            if self.pieces.len() + left.len() > MOST_COMPARED {
+                return None;
+            }
         }
         let left = left.into_iter().filter_map(MapPiece::simplified);
         self.pieces.extend(left);

@@ -130,13 +130,25 @@ fn sizes_that_do_not_fit_end_in_4() {
 }
 
 #[test]
+fn variables_of_sums_on_the_left_need_sizes() {
+    let folder = Folder::new();
+    for text in ["y(n + j) += x(j)", "y(2*n) = x(0)", "y(n - j) max= x(j)", "y(n) = x(0)"] {
+        let message = "nothing tells the size of `n`";
+        folder.fail(&format!("run '{text}' -g x:ones -d x:3"), 2, message);
+        folder.fail(&format!("run '{text}' -g x:ones -d x:3 --json"), 2, "E0302");
+    }
+    let text = folder.succeed("run 'y(n + j) += x(j); print y' -g x:ones -d x:3 -d n:2");
+    assert!(text.contains("\ny = [1, 2, 2, 1]\n"), "{text}");
+}
+
+#[test]
 fn messages_name_what_can_be_done() {
     let folder = Folder::new();
     folder.write("p.tns", "1 1\n2 7\n");
     folder.fail("run 'y(i) = x(p(i))' -i x:p.tns -i p:p.tns", 3, "in `y(i) = x(p(i))`: confine it with `clamp`");
     let names = "names end in .mtx, .mm, .tns, .npy, .npz, .h5 or .hdf5";
     folder.fail("run 'y(i) = x(i)' -i x:p.tns -o y:y.foo", 3, names);
-    folder.fail("run 'P(i,j) = A(i,j)' -i A:a.mtx -f P:csr -o P:p.npy", 3, "`-f P:dense`");
+    folder.fail("run 'P(i,j) = A(i,j)' -i A:a.mtx -f P:csr -o P:p.npy", 3, "store the tensor as `dense`");
     folder.fail("run 's = 1; read A \"a.mtx\"; y(i) = A(i,j)' -f A:auto", 2, "at the beginning, before all statements");
     folder.fail("run 'c = 1; c += 0.5 * x' -i x=3.0", 2, "begin with `1.0`");
 }

@@ -294,6 +294,26 @@ fn what_entries_are_put_into_is_0_elsewhere() {
 }
 
 #[test]
+fn entries_are_put_into_a_sparse_tensor_unless_another_format_is_named() {
+    let folder = Folder::new();
+    folder.write("two.tns", "1 1 1\n2 2 2\n");
+    let program = "insert A \"two.tns\"\ny(i) = sum(j, A(i,j))\nprint y\nwrite A \"out.mtx\"\n";
+    folder.write("p.lac", program);
+    let text = folder.succeed("run p.lac -d A:3000000,3000000 -d y:3000000");
+    assert!(text.contains("A  f64  csr"), "{text}");
+    folder.write(
+        "q.lac",
+        "insert A \"two.tns\"; snapshot B, A; remove A \"two.tns\"; a = nnz(A); b = nnz(B); print a; print b",
+    );
+    assert!(folder.succeed("run q.lac -d A:3,3 -d B:3,3").contains("\na = 0\nb = 2\n"));
+    std::fs::remove_file(folder.path("out.mtx")).unwrap();
+    // Nothing is run or written.
+    folder.fail("run p.lac -d A:3,3 --check", 2, "E1021");
+    assert!(!folder.path("out.mtx").exists());
+    folder.fail("run 'insert A \"two.tns\" -1 .. 2; y(i) = A(i,j)' -d A:3,3", 2, "E0607");
+}
+
+#[test]
 fn types_follow_from_what_tensors_are_for() {
     let folder = Folder::new();
     folder.write("p.tns", "1 1\n2 0\n");

@@ -96,6 +96,11 @@ impl<'r> Names<'r> {
                 let found = params.clone().position(|param| param == name.text);
                 match found.and_then(|place| self.values.get(place).copied()) {
                     Some(value) => value,
+                    None if params.clone().next().is_none() => {
+                        let hint = format!("declare it before the types: `param {} = 16`", name.text);
+                        self.error("E1603", name.span, format!("`{}` is no parameter", name.text), hint);
+                        1
+                    }
                     None => {
                         self.unknown(name, "parameter", params);
                         1

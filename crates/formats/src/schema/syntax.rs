@@ -19,7 +19,7 @@
 use lacunar_base::Span;
 
 use super::token::{Kind, Token, tokens};
-use super::{Meta, SchemaError};
+use super::{Meta, Schema, SchemaError};
 
 /// A name and its place.
 #[derive(Clone, Debug)]
@@ -167,6 +167,17 @@ impl Parser<'_> {
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
+    /// The kind of the token after the next one.
+    fn next(&self) -> Option<&Kind> {
+        self.tokens.get(self.at + 1).map(|token| &token.kind)
+    }
+
+    /// True if a definition begins here, and no field whose name is a word of the language.
+    fn is_definition(&self) -> bool {
+        let Kind::Word(word) = &self.peek().kind else { return false };
+        ["def", "param"].contains(&word.as_str()) && self.next() != Some(&Kind::Sign(':'))
+    }
+
     fn unexpected(&self, expected: &str, hint: &str) -> SchemaError {
         let token = self.peek();
         let message = format!("{} stands where {expected} is expected", token.shown());
@@ -215,7 +226,7 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(number)
             }
-            _ => Err(self.unexpected("a number", "constants are whole numbers below 2^32")),
+            _ => Err(self.unexpected("a number", &format!("constants are whole numbers up to {}", Schema::LARGEST))),
         }
     }
 
@@ -237,6 +248,10 @@ impl Parser<'_> {
         let mut end = self.peek().span;
         while !self.takes_sign('}') {
             let start = self.peek().span;
+            if self.is_definition() {
+                let hint = format!("end node type `{}` with `}}` before it", name.text);
+                return Err(self.unexpected("a field or `}`", &hint));
+            }
             if self.takes_word("seq") {
                 let again = seq.is_some();
                 seq = Some(self.seq()?);
@@ -245,6 +260,11 @@ impl Parser<'_> {
                     return Err(SchemaError::new(self.text, "E1607", start, message, "join them to one `seq = ..`"));
                 }
                 end = self.peek().span;
+                let is_name = matches!(&self.peek().kind, Kind::Word(word) if word != "seq");
+                if is_name && self.next() != Some(&Kind::Sign(':')) {
+                    let hint = "entries of an order have commas between them: `seq = {e}, n`";
+                    return Err(self.unexpected("`,`, `}` or another field", hint));
+                }
                 continue;
             }
             fields.push(self.field()?);
@@ -288,6 +308,10 @@ impl Parser<'_> {
             "elem" => {
                 self.at += 1;
                 Ok(RawKind::Elem { array: self.array()?, nonempty: self.takes_word("nonempty") })
+            }
+            "int" | "uint" => {
+                let hint = format!("lengths are `size`, other whole numbers `{word}8` to `{word}64`");
+                Err(self.unexpected("the type of a field", &hint))
             }
             _ => {
                 let to = self.name("the type of a child")?;

@@ -310,7 +310,7 @@ impl<'a> Parser<'a> {
             return Ok((AssignOp::Reduce(Monoid::SUM), Some(span)));
         }
         if let Some((op, span)) = self.take_sign(&["+=", "*=", "/=", "%=", "&=", "|=", "^="]) {
-            return self.reduction(op, span);
+            return self.reduction(op, span, start);
         }
         let next = self.peek();
         if next.kind == TokenKind::Word
@@ -318,7 +318,7 @@ impl<'a> Parser<'a> {
         {
             let op = format!("{}=", self.text(next.span));
             self.at += 2;
-            return self.reduction(&op, next.span.to(span));
+            return self.reduction(&op, next.span.to(span), start);
         }
         if self.at_end() {
             let continued = matches!(start.kind, TokenKind::Sign("+" | "-"));
@@ -327,8 +327,8 @@ impl<'a> Parser<'a> {
         Err(self.unexpected("`=`, `+=` or another assignment"))
     }
 
-    /// The assignment that combines with the earlier value, by its sign.
-    fn reduction(&self, op: &str, span: Span) -> Result<(AssignOp, Option<Span>), Error> {
+    /// The assignment that combines with the earlier value, by its sign; `start` is the first token of the statement.
+    fn reduction(&self, op: &str, span: Span, start: Token) -> Result<(AssignOp, Option<Span>), Error> {
         let declared = self.operators.iter().find(|operator| operator.sign() == op);
         let monoid = match declared {
             Some(operator) => Monoid::of(BinaryFn::User(*operator)),
@@ -337,7 +337,10 @@ impl<'a> Parser<'a> {
         match (monoid, declared) {
             (Some(monoid), _) => Ok((AssignOp::Reduce(monoid), None)),
             (None, Some(operator)) => Err(OperatorMistake::NoMonoid { span, name: operator.name() }.into()),
-            (None, None) => Err(StatementMistake::ReductionOperator { span, op: op.to_string() }.into()),
+            (None, None) => {
+                let is_condition = ["if", "while"].contains(&self.text(start.span));
+                Err(StatementMistake::ReductionOperator { span, op: op.to_string(), is_condition }.into())
+            }
         }
     }
 

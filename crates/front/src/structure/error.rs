@@ -64,7 +64,7 @@ impl Error {
                  or are a constant distance away (`A(i+1,j+1)`)",
             ),
             Error::Coefficient { span, text } => Diagnostic::error("E1507", format!("{text} cannot stand in this relation"))
-                .label(span, "elements would have to be 0")
+                .label(span, "this factor is not known here")
                 .hint("where coordinates lead back, the factor is 1 or -1, perhaps with `conj(..)`; elsewhere 1"),
             Error::Dimensions { span, written, order } => {
                 let message = format!("a rule for {}", words::count(written, "dimension", "dimensions"));

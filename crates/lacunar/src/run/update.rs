@@ -47,6 +47,9 @@ impl<'r> Runner<'r, '_> {
         if !removes && let Some(list) = self.lists.get_mut(&(file, tensor)) {
             std::mem::replace(&mut list.converted, Ok(()))?;
         }
+        if let Some((from, _)) = range.filter(|(from, _)| *from < 0) {
+            return Err(Error::Entries(from));
+        }
         let mut changing = self.own(tensor)?;
         let Some(list) = self.lists.get(&(file, tensor)) else { return Ok(()) };
         let count = list.values.len();

@@ -25,7 +25,7 @@ use super::template::Template;
 use crate::array::Array;
 use crate::buffer::{Buffer, Number};
 use crate::dispatch::with_width;
-use crate::error::StorageError;
+use crate::error::{Above, StorageError};
 use crate::parallel;
 use crate::storage::{LevelStorage, NOWHERE, Place, Places, Segments, Spread, check_size};
 use crate::values::Element;
@@ -128,7 +128,7 @@ impl Forms {
             if tree(shapes, count, &mut counter).is_none() {
                 return Err(StorageError::NotRepresentable {
                     format: Box::new(place.format.clone()),
-                    prefix: format!("position {parent}"),
+                    above: Above::Position(parent as u64),
                     reason: format!(
                         "no tree of `{}` nodes that is made here has {count} elements",
                         shapes.schema.name()

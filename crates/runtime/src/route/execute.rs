@@ -65,9 +65,19 @@ impl Route {
     fn execute(&self, source: Held, fill: Scalar) -> Result<Tensor, StorageError> {
         let (mut held, mut rows) = (source, Rows::default());
         for leg in &self.legs {
-            held = go(held, leg, fill, &mut rows)?;
+            held = go(held, leg, fill, &mut rows).map_err(|error| self.refused(error))?;
         }
         Ok(held.into_tensor()?.filled(fill))
+    }
+
+    /// The error of a leg, told of the route's format: nobody asked for the formats on the way.
+    fn refused(&self, error: StorageError) -> StorageError {
+        match error {
+            StorageError::NotRepresentable { above, reason, .. } => {
+                StorageError::NotRepresentable { format: Box::new(self.to.clone()), above, reason }
+            }
+            other => other,
+        }
     }
 }
 

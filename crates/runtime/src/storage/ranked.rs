@@ -12,7 +12,7 @@
 
 use super::slots::Slots;
 use super::{Assembly, LevelArrays, LevelStorage, Place, Segments, Spread, checked_indices};
-use crate::error::StorageError;
+use crate::error::{Above, StorageError};
 
 /// Ranked slots.
 pub(super) struct Ranked;
@@ -39,7 +39,7 @@ impl LevelArrays for Ranked {
     fn spread(&self, _segments: &Segments, place: Place) -> Result<Spread, StorageError> {
         Err(StorageError::NotRepresentable {
             format: Box::new(place.format.clone()),
-            prefix: format!("level {}", place.level),
+            above: Above::Level(place.level),
             reason: "what is stored by ranks is stored by coordinates first".to_string(),
         })
     }

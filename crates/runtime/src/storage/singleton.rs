@@ -13,7 +13,7 @@ use super::{
 };
 use crate::array::{Array, Plain};
 use crate::buffer::{Number, with_indices};
-use crate::error::{AllocError, StorageError};
+use crate::error::{Above, AllocError, StorageError};
 use crate::index_array::index_array;
 use crate::keys::{Access, Entries, with_access};
 use crate::parallel;
@@ -100,11 +100,10 @@ fn not_representable(
     place: Place,
 ) -> StorageError {
     let dimension = place.dimension();
-    let (prefix, reason) = if range.is_empty() {
-        (format!("position {position}"), format!("dimension {dimension} has size 0, but one coordinate is needed"))
+    let (above, reason) = if range.is_empty() {
+        (Above::Position(position as u64), format!("dimension {dimension} has size 0, but one coordinate is needed"))
     } else {
-        let prefix: Vec<String> =
-            (0..place.level).map(|level| entries.column(level)(range.start).to_string()).collect();
+        let above = (0..place.level).map(|level| entries.column(level)(range.start)).collect();
         let coordinate = entries.column(place.level);
         let reason = format!(
             "a singleton level holds one coordinate of dimension {dimension}, but there are {} and {} at least; a \
@@ -112,7 +111,7 @@ fn not_representable(
             coordinate(range.start),
             coordinate(range.end - 1)
         );
-        (format!("({})", prefix.join(", ")), reason)
+        (Above::Coordinates(above), reason)
     };
-    StorageError::NotRepresentable { format: Box::new(place.format.clone()), prefix, reason }
+    StorageError::NotRepresentable { format: Box::new(place.format.clone()), above, reason }
 }

@@ -350,6 +350,20 @@ fn a_singleton_refuses_two_coordinates_and_says_which() {
     assert_eq!(one.levels()[1].crd().unwrap().as_slice::<u32>(), Some(&[0, 3, 0][..]));
     let empty = coo(&[3, 0], &[]);
     assert!(matches!(Tensor::from_coo(empty, &format), Err(StorageError::NotRepresentable { .. })));
+    // Other levels are made of plain ones: the format that was asked for is named, not the one on the way.
+    for letters in ["hq", "bq", "{list}q"] {
+        let format: lacunar_formats::FormatSpec = letters.parse().unwrap();
+        let two = coo(&[3, 4], &[(vec![1, 0], 1), (vec![1, 3], 2)]);
+        let message = Tensor::from_coo(two, &format.resolve(2).unwrap()).unwrap_err().to_string();
+        assert!(message.contains(&format!("format `{letters}`")), "{message}");
+    }
+    // The row is named, not its position among those that are stored.
+    for letters in ["sp", "hp", "{list}p"] {
+        let format: lacunar_formats::FormatSpec = letters.parse().unwrap();
+        let rows = coo(&[9, 4], &[(vec![2, 1], 1), (vec![7, 0], 1), (vec![7, 3], 2)]);
+        let message = Tensor::from_coo(rows, &format.resolve(2).unwrap()).unwrap_err().to_string();
+        assert!(message.contains("under (7) ") && message.contains("0 and 3"), "{message}");
+    }
 }
 
 #[test]

@@ -4,9 +4,11 @@
 //! connected form classes (union-find); a class has at most one size, the one declared for its members. In
 //! `y(i) = A(i,j) * x(j)` with `A: 3x4`, `{A.0, i, y.0}` has size 3 and `{A.1, j, x.0}` size 4.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexSet;
 use lacunar_base::Span;
-use lacunar_notation::{Access, Expr, ExprKind, Program, Role, VarId};
+use lacunar_notation::{Access, Assignment, Expr, ExprKind, Program, Role, VarId};
 
 use super::super::declarations::Declarations;
 use super::super::error::{ActionMistake, Error, SizeMistake, SizeUse};
@@ -325,6 +327,12 @@ pub(super) fn require(program: &Program, declarations: &Declarations, errors: &m
             errors.push(SizeMistake::UnknownDimension { name, span, dimension }.into());
         }
     }
+    for statement in &program.statements {
+        for var in untold_in_sums(program, statement) {
+            let (variable, span) = (program.vars[var].name.clone(), statement.lhs.span);
+            errors.push(SizeMistake::UnknownSize { variable, span, summed: false }.into());
+        }
+    }
     let mut check = |var: VarId, used: &[VarId], span: Span, summed: bool| {
         let entry = &program.vars[var];
         if !used.contains(&var) && entry.size.is_none() {
@@ -345,6 +353,26 @@ pub(super) fn require(program: &Program, declarations: &Declarations, errors: &m
             value.vars.iter().for_each(|&var| check(var, &used, value.span, true));
         }
     }
+}
+
+/// The variables that occur in sums of indices on the left, such as `n` of `y(n + j) += x(j)`, and index nothing in the program.
+fn untold_in_sums(program: &Program, statement: &Assignment) -> Vec<VarId> {
+    // Coordinates that are a tensor's values have the sizes of this tensor.
+    let is_sum = |access: &&Access| {
+        let tensor = &program.tensors[access.tensor];
+        tensor.indicator.is_some() && tensor.gathered().is_none()
+    };
+    let all = program.statements.iter().flat_map(|statement| {
+        let right = statement.rhs.accesses().into_iter().filter(|access| !is_sum(access) && !is_value(program, access));
+        right.chain([&statement.lhs]).flat_map(|access| access.vars.iter().copied())
+    });
+    let told: BTreeSet<VarId> = all.collect();
+    let sums = statement.rhs.accesses().into_iter().filter(|access| {
+        let is_open = |var: &VarId| program.vars[*var].size.is_none() && statement.lhs.vars.contains(var);
+        is_sum(access) && access.vars.last().is_some_and(is_open)
+    });
+    let parts: BTreeSet<VarId> = sums.flat_map(|access| access.vars.iter().copied()).collect();
+    parts.into_iter().filter(|var| program.vars[*var].size.is_none() && !told.contains(var)).collect()
 }
 
 fn is_value(program: &Program, access: &Access) -> bool {

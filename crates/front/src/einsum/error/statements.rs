@@ -5,7 +5,7 @@ use lacunar_base::{Diagnostic, Span};
 /// A mistake in the assignments of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum StatementMistake {
-    ReductionOperator { span: Span, op: String },
+    ReductionOperator { span: Span, op: String, is_condition: bool },
     IndexOperator { span: Span, name: &'static str },
     AssignedInput { name: String, span: Span, read: Option<Span> },
     AssignedTwice { name: String, span: Span, first: Span },
@@ -30,10 +30,13 @@ pub(crate) enum Meeting {
 impl StatementMistake {
     pub(super) fn into_diagnostic(self) -> Diagnostic {
         match self {
-            StatementMistake::ReductionOperator { span, op } => {
+            StatementMistake::ReductionOperator { span, op, is_condition } => {
                 Diagnostic::error("E0601", format!("`{op}` is no way of assigning"))
                     .label(span, "not a monoid's operation")
-                    .hint("use `=`, or one of `+= -= *= min= max= and= or= xor= any=`")
+                    .hint(match is_condition {
+                        true => "a condition compares by `==`: `if x == 3 { .. }`",
+                        false => "use `=`, or one of `+= -= *= min= max= and= or= xor= any=`",
+                    })
             }
             StatementMistake::IndexOperator { span, name } => {
                 Diagnostic::error("E0601", format!("`{name}=` is no way of assigning"))

@@ -71,7 +71,7 @@ impl SyntaxMistake {
         match self {
             SyntaxMistake::Character { span, found } => Diagnostic::error(
                 "E0101",
-                if found.is_control() {
+                if found.is_control() || found == '\u{feff}' {
                     format!("unexpected character `{}`", found.escape_unicode())
                 } else {
                     format!("unexpected character `{found}`")

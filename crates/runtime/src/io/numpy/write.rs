@@ -47,7 +47,7 @@ pub(in crate::io) fn write(
 
 /// The error for a list of entries that is to be written as an array.
 pub(in crate::io) fn no_list(path: &Path) -> IoError {
-    let reason = "an array of NumPy has every place; write .npz instead, or store the tensor as dense (`-f P:dense` for one that is called `P`, `-f dense` of `convert`)".to_string();
+    let reason = "an array of NumPy has every place; write .npz instead, or store the tensor as `dense`".to_string();
     IoError::Unwritable { file: path.to_path_buf(), reason }
 }
 
