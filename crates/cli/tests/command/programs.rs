@@ -303,7 +303,7 @@ fn entries_are_put_into_a_sparse_tensor_unless_another_format_is_named() {
     assert!(text.contains("A  f64  csr"), "{text}");
     folder.write(
         "q.lac",
-        "insert A \"two.tns\"; snapshot B, A; remove A \"two.tns\"; a = nnz(A); b = nnz(B); print a; print b",
+        "insert A \"two.tns\"; snapshot B, A; remove A \"two.tns\"; fill a nnz(A); fill b nnz(B); print a; print b",
     );
     assert!(folder.succeed("run q.lac -d A:3,3 -d B:3,3").contains("\na = 0\nb = 2\n"));
     std::fs::remove_file(folder.path("out.mtx")).unwrap();

@@ -1,8 +1,8 @@
 //! Schedules in the interface: commands as methods and as text, their mistakes, and that results do not change.
 
 use lacunar::{
-    Assembly, Backend, BoundKind, Category, Error, Format, Kernel, Merge, Options, Parts, Race, Schedule, Search,
-    Tensor, Unit, WorkspaceKind, einsum,
+    Assembly, Backend, BoundKind, Category, Error, Format, Kernel, Merge, Options, Parts, Race, Schedule, Tensor, Unit,
+    WorkspaceKind, einsum,
 };
 use lacunar_front::{Declarations, check, schedule};
 
@@ -78,20 +78,4 @@ fn threads_are_counted_where_loops_are_shared() -> Result<(), Error> {
     };
     assert_eq!((threads("parallelize(i, cpu, none)")?, threads("unroll(i, 2)")?), (3, 1));
     Ok(())
-}
-
-#[test]
-fn long_assignments_are_not_copied_for_every_case_of_their_loops() {
-    const ORDERS: [(&str, usize); 9] =
-        [("A", 3), ("B", 2), ("C", 3), ("D", 2), ("E", 3), ("F", 1), ("G", 2), ("H", 2), ("u", 1)];
-    let lines = |text: &str| {
-        let plain = Options { search: Search::Plain, ..Options::new().backend(Backend::Interpreter).emit("imp") };
-        let operands = ORDERS.iter().filter(|(name, _)| text.contains(&format!("{name}(")));
-        let options = operands.fold(plain, |options, &(name, order)| options.format(name, Format::csf(order)));
-        Kernel::compile(text, &options).expect("a program").text("imp").expect("a kernel").lines().count()
-    };
-    let short = lines("y(i,j,k) = max(A(i,j,k), B(i,j))");
-    let long = lines("y(i,j,k) = max(A(i,j,k), B(i,j), C(i,j,k), D(j,k), E(i,j,k), F(k), G(i,j), H(j,k), u(k))");
-    // Three loops have hundreds of cases.
-    assert!(long < 20 * short, "{long} and {short}");
 }
