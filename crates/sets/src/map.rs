@@ -164,11 +164,11 @@ impl Map {
     /// The map at the points of a set alone. `None` if that can't be told.
     pub fn restricted(&self, to: &Set) -> Option<Map> {
         let mut map = Map::empty(self.space.clone(), self.target.clone());
+        // Pieces have no point in common, and neither have their parts in parts of the set that have none.
+        let to = to.disjoint()?;
         for piece in &self.pieces {
             for part in to.pieces() {
-                let part = piece.confined(part)?;
-                // Pieces have no point in common, and neither have their parts in parts of the set that have none.
-                if to.is_disjoint() { map.add_apart(part)? } else { map.add(part)? }
+                map.add_apart(piece.confined(part)?)?;
             }
         }
         Some(map)

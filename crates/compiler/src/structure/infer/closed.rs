@@ -35,11 +35,14 @@ impl Closed {
     /// The points of a support, of which some follow from others: all that have no target yet get themselves. With too many
     /// pieces to go on with, it forgets which points follow from others.
     pub fn new(vars: Vec<VarId>, support: Set, mut map: Map) -> Option<Closed> {
-        let mut left = support.subtract(&map.domain())?.coalesced();
-        if map.pieces().len().max(left.pieces().len()) > MOST_PIECES {
+        let left = match map.pieces().len() {
+            0..=MOST_PIECES => support.subtract(&map.domain()).map(|left| left.coalesced()),
+            _ => None,
+        };
+        let left = left.filter(|left| left.pieces().len() <= MOST_PIECES).unwrap_or_else(|| {
             map = Map::empty(map.space().clone(), map.target_dims().to_vec());
-            left = support.clone();
-        }
+            support.clone()
+        });
         for piece in Map::identity(&left)?.pieces() {
             map.add_apart(piece.clone())?;
         }
