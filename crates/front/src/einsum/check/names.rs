@@ -535,6 +535,9 @@ impl<'a> Resolver<'a> {
                         && vars.iter().any(|var| self.names.vars.get_index(*var).is_some_and(|(own, _)| own == name))
                 };
                 if let Some((_, _, span)) = self.names.accesses.iter().find(is_counted) {
+                    self.errors.retain(|error| {
+                        !matches!(error, Error::Name(NameMistake::Undeclared { name: other, .. }) if other == Expr::COUNT)
+                    });
                     self.errors.push(ActionMistake::Count { span: *span }.into());
                     continue;
                 }
