@@ -154,7 +154,7 @@ fn names_are_those_of_one_schema() {
 type Mistake = (&'static str, u32, u32, &'static str);
 
 /// Texts and their mistakes.
-const BROKEN: [(&str, &[Mistake]); 42] = [
+const BROKEN: [(&str, &[Mistake]); 43] = [
     ("", &[("E1601", 1, 1, "the end of the text stands where")]),
     ("list { e: elem }", &[("E1601", 1, 1, "`list` stands where `def` or `param`")]),
     ("def t { e elem }", &[("E1601", 1, 11, "`elem` stands where `:`")]),
@@ -166,6 +166,7 @@ const BROKEN: [(&str, &[Mistake]); 42] = [
     ("def t { e: elem[B] B: size in [1 2] }", &[("E1601", 1, 34, "`,`")]),
     ("def t {\n  e: elem\n  seq = {e }  n }", &[("E1601", 3, 15, "`n` stands where `,`, `}` or another field")]),
     ("def t {\n  e: elem\ndef u { e: elem }", &[("E1601", 3, 1, "`def` stands where a field or `}`")]),
+    ("def t { e: elem seq = e\ndef u { e: elem }", &[("E1601", 2, 1, "`def` stands where a field or `}`")]),
     ("def t { e: elem[B] B: int in [1,2] }", &[("E1601", 1, 23, "`int` stands where the type of a field")]),
     ("def t { elem: elem }", &[("E1602", 1, 9, "`elem` is a word of the language")]),
     ("def seq { e: elem }", &[("E1602", 1, 5, "give a node type another name")]),

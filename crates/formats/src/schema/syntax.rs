@@ -261,7 +261,7 @@ impl Parser<'_> {
                 }
                 end = self.peek().span;
                 let is_name = matches!(&self.peek().kind, Kind::Word(word) if word != "seq");
-                if is_name && self.next() != Some(&Kind::Sign(':')) {
+                if is_name && !self.is_definition() && self.next() != Some(&Kind::Sign(':')) {
                     let hint = "entries of an order have commas between them: `seq = {e}, n`";
                     return Err(self.unexpected("`,`, `}` or another field", hint));
                 }
