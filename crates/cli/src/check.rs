@@ -82,7 +82,7 @@ pub struct Expected {
     pub scale: BTreeMap<Vec<u64>, f64>,
 }
 
-/// Refuses a program that no check knows, before it runs.
+/// Refuses, before it runs, a program whose results cannot be checked.
 ///
 /// # Errors
 /// E1021: the program changes a tensor by what is in a file.

@@ -178,11 +178,18 @@ pub fn choose_pattern_formats(ast: &Ast, request: &mut Request) {
     }
 }
 
+/// Declares of tensors what the program's actions on files tell, where nothing else is declared: see [`declare_late_reads`] and
+/// [`declare_inserted`].
+pub fn declare_by_actions(ast: &Ast, indices: &BTreeSet<String>, request: &Request, declarations: &mut Declarations) {
+    declare_late_reads(ast, indices, request, declarations);
+    declare_inserted(ast, request, declarations);
+}
+
 /// Gives the tensors that a program reads from files behind other actions the types of these files, unless a type is declared, a
 /// statement assigns to the tensor before, or the program writes the file before. A tensor whose values are indices is of
 /// integers, whatever its file holds; one that no statement has, and of which nothing is declared, has the order of its file. Files that
 /// can't be read now are left for the program to tell.
-pub fn declare_late_reads(ast: &Ast, indices: &BTreeSet<String>, request: &Request, declarations: &mut Declarations) {
+fn declare_late_reads(ast: &Ast, indices: &BTreeSet<String>, request: &Request, declarations: &mut Declarations) {
     let (mut settled, mut written) = (BTreeSet::new(), BTreeSet::new());
     settled.extend(request.givens.keys().map(String::as_str));
     Action::visit(&ast.body, &mut |action| match &action.kind {
@@ -217,9 +224,9 @@ pub fn declare_late_reads(ast: &Ast, indices: &BTreeSet<String>, request: &Reque
     });
 }
 
-/// Gives tensors into which a program puts entries before they have a value the format of tensors that are read from such files,
-/// unless one is declared.
-pub fn declare_inserted(ast: &Ast, request: &Request, declarations: &mut Declarations) {
+/// Gives a tensor that a program inserts into, before it has a value, the format that it would have if it were read from a file; a
+/// declared format stays.
+fn declare_inserted(ast: &Ast, request: &Request, declarations: &mut Declarations) {
     let mut settled: BTreeSet<&str> = request.givens.keys().map(String::as_str).collect();
     Action::visit(&ast.body, &mut |action| match &action.kind {
         ActionKind::Assign(statement) => _ = settled.insert(&ast.statements[*statement].name.text),

@@ -76,8 +76,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         _ => BTreeSet::new(),
     };
     check_outputs(&request, args, &ast)?;
-    inputs::declare_late_reads(&ast, &indices, &request, &mut declarations);
-    inputs::declare_inserted(&ast, &request, &mut declarations);
+    inputs::declare_by_actions(&ast, &indices, &request, &mut declarations);
     let mut times = LoadTimes::default();
     let progress = std::io::stderr().is_terminal();
     let mut read = inputs::load(&ast, (&request, &indices), progress, &mut times)?;

@@ -125,7 +125,7 @@ pub enum Error {
     /// A range whose ends no counter reaches.
     #[error("a range begins or ends at {0}, which no counter reaches")]
     Range(String),
-    /// A range of entries that begins before the first.
+    /// A range of entries of a file that begins below 0.
     #[error("a range of entries begins at {0}, but the first entry of a file has number 0")]
     Entries(i64),
     /// A tensor that is read has no value.

@@ -25,7 +25,7 @@ impl fmt::Display for AllocError {
     }
 }
 
-/// What is above entries that do not fit a format.
+/// The place in the levels above under which entries do not fit a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Above {
     /// Coordinates, one of each level above.
@@ -196,7 +196,7 @@ pub enum StorageError {
     NotRepresentable {
         /// The format.
         format: Box<Format>,
-        /// What is above the entries.
+        /// The place that the entries are under.
         above: Above,
         /// The reason: the property that does not fit, and one that would.
         reason: String,

@@ -146,6 +146,8 @@ fn messages_name_what_can_be_done() {
     let folder = Folder::new();
     folder.write("p.tns", "1 1\n2 7\n");
     folder.fail("run 'y(i) = x(p(i))' -i x:p.tns -i p:p.tns", 3, "in `y(i) = x(p(i))`: confine it with `clamp`");
+    let empty = folder.run("run 'y(i) = x(clamp(i))' -g x:ones -d x:0 -d i:3");
+    assert!(empty.err.contains("E1307") && !empty.err.contains("confine it"), "{empty:?}");
     let names = "names end in .mtx, .mm, .tns, .npy, .npz, .h5 or .hdf5";
     folder.fail("run 'y(i) = x(i)' -i x:p.tns -o y:y.foo", 3, names);
     folder.fail("run 'P(i,j) = A(i,j)' -i A:a.mtx -f P:csr -o P:p.npy", 3, "store the tensor as `dense`");

@@ -526,18 +526,14 @@ impl<'a> Resolver<'a> {
     fn clashes(&mut self) {
         for (name, &variable) in &self.names.vars {
             if let Some(entry) = self.names.tensors.get(name) {
-                self.errors.retain(
-                    |error| !matches!(error, Error::Name(NameMistake::Undeclared { name: other, .. }) if other == name),
-                );
+                without_undeclared(&mut self.errors, name);
                 let is_counted = |(tensor, vars, _): &&(usize, Vec<usize>, Span)| {
                     let is_count = self.names.tensors.get_index(*tensor).is_some_and(|(own, _)| own == Expr::COUNT);
                     is_count
                         && vars.iter().any(|var| self.names.vars.get_index(*var).is_some_and(|(own, _)| own == name))
                 };
                 if let Some((_, _, span)) = self.names.accesses.iter().find(is_counted) {
-                    self.errors.retain(|error| {
-                        !matches!(error, Error::Name(NameMistake::Undeclared { name: other, .. }) if other == Expr::COUNT)
-                    });
+                    without_undeclared(&mut self.errors, Expr::COUNT);
                     self.errors.push(ActionMistake::Count { span: *span }.into());
                     continue;
                 }
@@ -630,4 +626,9 @@ fn converted(expr: &Expr) -> &Expr {
         },
         _ => expr,
     }
+}
+
+/// Takes away the mistakes that a tensor has no value, where another one says more of its name.
+fn without_undeclared(errors: &mut Vec<Error>, tensor: &str) {
+    errors.retain(|error| !matches!(error, Error::Name(NameMistake::Undeclared { name, .. }) if name == tensor));
 }
