@@ -178,8 +178,8 @@ pub fn choose_pattern_formats(ast: &Ast, request: &mut Request) {
     }
 }
 
-/// Declares of tensors what the program's actions on files tell, where nothing else is declared: see [`declare_late_reads`] and
-/// [`declare_inserted`].
+/// Declares of tensors what the program's actions on files tell, where nothing else is declared: types and orders from files that
+/// it reads, formats of what it inserts into.
 pub fn declare_by_actions(ast: &Ast, indices: &BTreeSet<String>, request: &Request, declarations: &mut Declarations) {
     declare_late_reads(ast, indices, request, declarations);
     declare_inserted(ast, request, declarations);
