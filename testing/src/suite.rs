@@ -10,9 +10,12 @@
 //! random/600 to 629   random programs
 //! ```
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZero;
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fastrand::Rng;
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -303,19 +306,36 @@ pub fn corpus() -> std::io::Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// Every instance of the corpus.
+/// Every instance of the corpus, in the order of the files. Several threads make them, as that takes long.
 ///
 /// # Errors
 /// A file cannot be read, or does not check.
 pub fn corpus_instances() -> Result<Vec<Instance>, String> {
-    let mut all = Vec::new();
-    for (file, text) in corpus().map_err(|error| format!("tests/kernels cannot be read: {error}"))? {
-        let cases = CaseFile::parse(&text).map_err(|fault| format!("{file}: {fault}"))?;
-        for case in &cases.case {
-            all.extend(cases.instances(&file, case).map_err(|fault| format!("{file}: {fault}"))?);
+    let files = corpus().map_err(|error| format!("tests/kernels cannot be read: {error}"))?;
+    let (next, made) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some((file, text)) = files.get(number) else { break };
+            let instances = instances_of(file, text);
+            made.lock().unwrap_or_else(PoisonError::into_inner).insert(number, instances);
         }
-    }
-    Ok(all)
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(work);
+        }
+    });
+    let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(made.into_values().collect::<Result<Vec<_>, String>>()?.into_iter().flatten().collect())
+}
+
+/// Every instance of a file of the corpus.
+fn instances_of(file: &str, text: &str) -> Result<Vec<Instance>, String> {
+    let in_file = |fault| format!("{file}: {fault}");
+    let cases = CaseFile::parse(text).map_err(in_file)?;
+    let instances = cases.case.iter().map(|case| cases.instances(file, case));
+    Ok(instances.collect::<Result<Vec<_>, _>>().map_err(in_file)?.into_iter().flatten().collect())
 }
 
 /// The verdict on several programs: the first faults.

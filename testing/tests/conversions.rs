@@ -32,9 +32,9 @@ const ORDERS: usize = 4;
 /// The most places of a file that is converted through all pairs, and of any other.
 const FEW: u64 = 1 << 16;
 /// One in so many files with few entries is converted through all pairs on a day.
-const FILES_ONE_IN: u64 = 60;
+const FILES_ONE_IN: u64 = 120;
 /// One in so many files of at least `LARGE` bytes is taken on a day.
-const LARGE_ONE_IN: u64 = 12;
+const LARGE_ONE_IN: u64 = 24;
 const LARGE: usize = 1 << 15;
 const MANY: u64 = 1 << 21;
 /// The same bound if all pairs are wanted.

@@ -32,7 +32,7 @@ use libtest_mimic::{Failed, Trial};
 use num_complex::Complex;
 
 /// One instance of the corpus in so many.
-const ONE_IN: u64 = 400;
+const ONE_IN: u64 = 800;
 
 fn main() -> ExitCode {
     let one_in = std::env::var("LACUNAR_SHIP").ok().and_then(|text| text.parse().ok()).unwrap_or(ONE_IN);

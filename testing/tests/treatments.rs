@@ -40,11 +40,11 @@ use libtest_mimic::{Failed, Trial};
 /// The number of mistakes that are made in one text.
 const MUTATIONS: usize = 4;
 /// One instance in so many gets a treatment.
-const ONE_IN: u64 = 64;
+const ONE_IN: u64 = 128;
 /// The most elements of the space of a program whose loops are put in other orders.
 const MOST_REARRANGED: u64 = 1 << 22;
 /// The number of random programs to choose from.
-const RANDOM: u64 = 800;
+const RANDOM: u64 = 500;
 /// The most values of a variable in a text that gets mistakes.
 const MOST_VALUES: u64 = 1 << 20;
 /// Among how many trials the instances of a treatment are shared.

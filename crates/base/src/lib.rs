@@ -1,8 +1,9 @@
-//! Spans, diagnostics, typed handles, the pass trace and random choices, and words that were meant: the needs of every stage, and nothing
-//! of tensors.
+//! Spans, diagnostics, typed handles, the pass trace and random choices, the day of samples, and words that were meant: the needs of every
+//! stage, and nothing of tensors.
 
 pub mod amounts;
 pub mod arena;
+pub mod day;
 pub mod diagnostic;
 pub mod random;
 pub mod span;

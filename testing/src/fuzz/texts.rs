@@ -8,6 +8,7 @@ use lacunar_front::{Declarations, check, options, schedule};
 use lacunar_notation::{Program, Role};
 
 use super::{Input, Target, answer, text};
+use crate::day::{all_wanted, chosen, today};
 use crate::instance::Instance;
 use crate::suite::corpus_instances;
 
@@ -21,7 +22,7 @@ struct Known {
     schedule: String,
 }
 
-/// The instances of the corpus, which take long to be made, data and all.
+/// The instances of the corpus, which take long to be made, data and all: one in eight, other ones every day.
 static CORPUS: LazyLock<Vec<Known>> = LazyLock::new(|| {
     let known = |instance: Instance| Known {
         formats: instance.formats().into_iter().map(|(name, format)| format!("{name}:{format} ")).collect(),
@@ -29,7 +30,8 @@ static CORPUS: LazyLock<Vec<Known>> = LazyLock::new(|| {
         id: instance.id,
         source: instance.source,
     };
-    corpus_instances().unwrap_or_default().into_iter().map(known).collect()
+    let of_the_day = |instance: &Instance| all_wanted() || chosen(&instance.id, today(), 8);
+    corpus_instances().unwrap_or_default().into_iter().filter(of_the_day).map(known).collect()
 });
 
 /// Longer texts of programs are not compiled: nothing is promised about the time that takes.

@@ -32,9 +32,9 @@ const SEVERAL: &[usize] = &[1, 3, 7];
 const USUAL_ONE_IN: u64 = 10;
 const MOST_ONE_IN: u64 = 60;
 /// The engines take one in so many instances, and one in so many of the sweeps.
-const INTERPRETER_ONE_IN: (u64, u64) = (3, 16);
-const LLVM_ONE_IN: (u64, u64) = (12, 32);
-const C_ONE_IN: (u64, u64) = (40, 200);
+const INTERPRETER_ONE_IN: (u64, u64) = (5, 24);
+const LLVM_ONE_IN: (u64, u64) = (18, 48);
+const C_ONE_IN: (u64, u64) = (60, 300);
 
 /// The part of a kernel that is read back.
 #[derive(Clone, Copy, PartialEq)]
@@ -59,9 +59,8 @@ struct BackEnd {
     optimization: Option<Optimization>,
 }
 
-/// The engines of a test program, which knows the comparisons that passed before by its name: the interpreter on one
-/// instance in 16 of the sweeps and on a third of all else, LLVM on one in 32 of the sweeps and on a twelfth of all else, and C, in
-/// batches, on a smaller sample. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`,
+/// The engines of a test program, which knows the comparisons that passed before by its name: the samples of each
+/// (`INTERPRETER_ONE_IN` and so on) are of instances and of those of sweeps, and C takes its instances in batches. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`,
 /// `most`) says how much the back ends work on code.
 pub fn suite(name: &str) -> Arc<Suite> {
     let c = Batched {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use lacunar_base::day::is_turn;
 use serde_json::Value;
 
 use crate::common::Folder;
@@ -246,9 +247,10 @@ fn examples_are_short_and_agree_with_the_oracle() {
     for name in ["betweenness", "cpals", "cg", "bicgstab", "life", "torus"] {
         assert!(folder.read(&format!("examples/{name}.lac")).lines().count() <= 30, "{name}");
     }
-    for name in ["pagerank", "bfs", "components", "triangles", "kmeans", "ktruss"] {
+    for (number, name) in ["pagerank", "bfs", "components", "triangles", "kmeans", "ktruss"].into_iter().enumerate() {
         assert!(folder.read(&format!("examples/{name}.lac")).lines().count() <= 30, "{name}");
-        for flags in ["", "--backend c", "--threads 2 --strict"] {
+        let ways = ["", "--backend c", "--threads 2 --strict"].into_iter().enumerate();
+        for (_, flags) in ways.filter(|(way, _)| is_turn(number + way, 3)) {
             let text = folder.succeed(&format!("run examples/{name}.lac --check {flags}"));
             assert!(text.contains("agrees with the dense oracle"), "{text}");
         }

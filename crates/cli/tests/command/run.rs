@@ -1,7 +1,9 @@
 //! `lacunar run`: every flag, results on the usual small files, JSON, checks.
 
-use crate::common::Folder;
+use lacunar_base::day::is_turn;
 use serde_json::Value;
+
+use crate::common::Folder;
 
 /// `A` times `x`, of the files in [`crate::common`].
 const PRODUCT: &str = "1 201.0\n2 3000.0\n3 504.0\n";
@@ -215,7 +217,7 @@ fn outputs_are_whole_or_not_there() {
 #[test]
 fn checks_pass_with_the_oracle_and_with_the_interpreter() {
     let folder = Folder::new();
-    for line in [
+    let lines = [
         "'C(i,k) = A(i,j) * B(j,k)' -g 'A:sparse(0.2)' -g 'B:sparse(0.2)' -d i:20 -d j:30 -d k:25 -f C:csr",
         "'y(i) = A(i,j) * x(j) - z(i)' -g 'A:uniform(4)' -g x:rand -g z:rand -d A:60000,90000",
         "'C(i,j) = A(i,j) + B(j,i)' -g 'A:uniform(4)' -g 'B:uniform(4)' -d A:30000,30000 -t A:c128",
@@ -226,7 +228,8 @@ fn checks_pass_with_the_oracle_and_with_the_interpreter() {
         // An input that is assigned to: its given values are compared, not those that the statement has left.
         "'A(i,j) = A(i,j) * B(i,j)' -g 'A:uniform(20)' -g 'B:uniform(20)' -d A:30000,1000",
         "'x(i) = 2 * x(i); y(i) = x(i) - A(i,j)' -g x:rand -g 'A:uniform(20)' -d A:12000,1000",
-    ] {
+    ];
+    for (_, line) in lines.into_iter().enumerate().filter(|(number, _)| is_turn(*number, 3)) {
         let text = folder.succeed(&format!("run {line} --check --json"));
         let json: Value = serde_json::from_str(&text).unwrap();
         assert!(json["check"]["compared"].as_u64().unwrap() > 0, "{line}: {}", json["check"]);

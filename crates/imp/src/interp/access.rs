@@ -22,12 +22,16 @@ use crate::loops;
 use crate::memory::ArrayData;
 use crate::walk::Changes;
 
+/// The number of neighbors whose uses are kept together.
+const BLOCK: usize = 32;
+
 /// A running loop whose iterations must not meet.
 pub(super) struct Sharing {
     kind: LoopKind,
     /// The number of the iteration that runs, or of its work with a number that it took, among all of them so far.
     iteration: u64,
-    uses: FxHashMap<(ArrayId, usize), Uses>,
+    /// The uses of the elements of an array, in blocks of neighbors, which loops often use together.
+    uses: FxHashMap<(ArrayId, usize), Box<[Uses; BLOCK]>>,
     /// The variables and arrays that change in the loop, if it is a vector loop.
     changes: Option<Changes>,
 }
@@ -42,35 +46,30 @@ pub(super) enum Use {
     Combine(BinaryOp),
 }
 
-/// The iterations that have done something.
-#[derive(Clone, Copy, Default)]
-enum By {
-    #[default]
-    Nobody,
-    One(u64),
-    Several,
-}
+/// The iterations that have done something: nobody, one of them by its number, or several. A number, as loops hold three for each
+/// element.
+#[derive(Clone, Copy, PartialEq)]
+struct By(u64);
 
 impl By {
+    const NOBODY: By = By(u64::MAX);
+    const SEVERAL: By = By(u64::MAX - 1);
+
     fn others(self, iteration: u64) -> bool {
-        match self {
-            By::Nobody => false,
-            By::One(one) => one != iteration,
-            By::Several => true,
-        }
+        self != By::NOBODY && self.0 != iteration
     }
 
     fn add(&mut self, iteration: u64) {
-        *self = match *self {
-            By::Nobody => By::One(iteration),
-            By::One(one) if one == iteration => By::One(one),
-            _ => By::Several,
-        };
+        if *self == By::NOBODY {
+            *self = By(iteration);
+        } else if self.0 != iteration {
+            *self = By::SEVERAL;
+        }
     }
 }
 
 /// The uses of an element so far.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Uses {
     loaded: By,
     stored: By,
@@ -80,6 +79,8 @@ struct Uses {
 }
 
 impl Uses {
+    const NONE: Uses = Uses { loaded: By::NOBODY, stored: By::NOBODY, combined: By::NOBODY, op: None };
+
     /// Notes a use by an iteration; false if that is a conflict.
     fn add(&mut self, what: Use, iteration: u64) -> bool {
         let [loaded, stored, combined] = [self.loaded, self.stored, self.combined].map(|by| by.others(iteration));
@@ -93,7 +94,7 @@ impl Uses {
                 !loaded && !stored && !combined
             }
             Use::Combine(op) => {
-                let first = matches!(self.combined, By::Nobody);
+                let first = self.combined == By::NOBODY;
                 self.op = if first || self.op == Some(op) { Some(op) } else { None };
                 self.combined.add(iteration);
                 !loaded && !stored && (!combined || self.op.is_some())
@@ -214,7 +215,8 @@ impl Machine<'_> {
         let outermost = self.own_within[array.index()];
         for sharing in self.sharing.iter_mut().skip(outermost) {
             let what = sharing.meaning(self.function, what);
-            if !sharing.uses.entry((array, index)).or_default().add(what, sharing.iteration) {
+            let block = sharing.uses.entry((array, index / BLOCK)).or_insert_with(|| Box::new([Uses::NONE; BLOCK]));
+            if !block[index % BLOCK].add(what, sharing.iteration) {
                 let kind = if sharing.kind == LoopKind::Parallel { "parallel" } else { "vector" };
                 return Err(Fault::Conflict { array: self.name(array), index, kind }.into());
             }

@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use lacunar_base::day::is_turn;
 use lacunar_formats::{Format, FormatSpec, One};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, Element, StorageError, Tensor};
@@ -93,17 +94,6 @@ fn skipped() {
     eprintln!("SKIPPED: the system does not map pages without memory for them");
 }
 
-/// True if today's run has the rows beyond 2^32, which take twice as long as those beyond 2^31. They take turns, and `LACUNAR_ALL` runs both.
-fn is_turn_of_longer() -> bool {
-    let days =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_secs() / 86_400);
-    days.is_multiple_of(2)
-}
-
-fn all_wanted() -> bool {
-    std::env::var_os("LACUNAR_ALL").is_some_and(|value| !value.is_empty())
-}
-
 fn checks_rows(a: &Tensor) {
     let rows = a.dims()[0];
     assert_eq!((a.nnz(), a.heaviest()), (rows * COLUMNS, Some(COLUMNS)));
@@ -116,7 +106,7 @@ fn checks_rows(a: &Tensor) {
 
 #[test]
 fn rows_beyond_2_to_the_31() {
-    if is_turn_of_longer() && !all_wanted() {
+    if !is_turn(0, 3) {
         return;
     }
     let Some(a) = full((1 << 15) + 1, |start| start as u32, "ds16") else { return skipped() };
@@ -125,7 +115,7 @@ fn rows_beyond_2_to_the_31() {
 
 #[test]
 fn rows_beyond_2_to_the_32() {
-    if !is_turn_of_longer() && !all_wanted() {
+    if !is_turn(1, 3) {
         return;
     }
     let rows = (1 << 16) + 1;

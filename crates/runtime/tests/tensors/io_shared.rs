@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use lacunar_base::day::is_turn;
 use lacunar_runtime::coo::Coo;
 use lacunar_runtime::io::{self, Data, IndexBase, IoError, Metadata, ReadOptions};
 use lacunar_runtime::values::Values;
@@ -54,15 +55,24 @@ fn check(coo: &Coo) {
     }
 }
 
+/// The size of files, in bytes, of which a day reads one in three.
+const LARGE: u64 = 200_000;
+
 #[test]
 fn files_match_the_oracle() {
     let Some(folder) = collection() else { return };
     let oracle = std::fs::read_to_string(folder.join("ORACLE.tsv")).expect("the oracle is readable");
-    let mut read = 0;
+    let (mut read, mut large) = (0, 0);
     for row in oracle.lines().skip(1) {
         let fields: Vec<&str> = row.split('\t').collect();
         let [name, sizes, stored, expanded, _, _, sum, squares] = fields.as_slice() else { panic!("a row: {row}") };
         let path = folder.join(name);
+        if path.metadata().is_ok_and(|file| file.len() > LARGE) {
+            large += 1;
+            if !is_turn(large, 3) {
+                continue;
+            }
+        }
         let base = if name.contains("zeroidx") { IndexBase::Zero } else { IndexBase::One };
         let options = ReadOptions { base, progress: false, ..ReadOptions::default() };
         let (data, metadata) = io::read_described(&path, &options).unwrap_or_else(|e| panic!("{e}"));
@@ -78,7 +88,7 @@ fn files_match_the_oracle() {
         close(name, total.into(), squares, total);
         read += 1;
     }
-    assert!(read > 200, "only {read} files were read");
+    assert!(read > 150, "only {read} files were read");
 }
 
 /// The entries in an order that does not depend on the file.
