@@ -59,9 +59,10 @@ struct BackEnd {
     optimization: Option<Optimization>,
 }
 
-/// The engines of a test program, which knows the comparisons that passed before by its name: the samples of each
-/// (`INTERPRETER_ONE_IN` and so on) are of instances and of those of sweeps, and C takes its instances in batches. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`,
-/// `most`) says how much the back ends work on code.
+/// The engines of a test program, which knows the comparisons that passed before by its name. Each engine takes a sample of the
+/// instances, and a smaller one of the sweeps ([`INTERPRETER_ONE_IN`], [`LLVM_ONE_IN`], [`C_ONE_IN`]); C takes its own in batches.
+/// `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`, `most`) says
+/// how much the back ends work on code.
 pub fn suite(name: &str) -> Arc<Suite> {
     let c = Batched {
         name: "c",
