@@ -79,7 +79,7 @@ fn with_program(argv: &[OsString], name: &str, command: &Command) -> Result<(), 
     let (head, tail) = argv.split_at(argv.len().min(2));
     let flags = program.flags.iter().map(OsString::from);
     let cli = Cli::try_parse_from(head.iter().cloned().chain(flags).chain(tail.iter().cloned()))?;
-    on_program(&program, &cli.command)
+    on_program(&program, &cli.command).map_err(|failure| program.placed(failure))
 }
 
 fn on_program(program: &Program, command: &Command) -> Result<(), Failure> {

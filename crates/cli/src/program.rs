@@ -12,6 +12,7 @@
 use std::path::Path;
 
 use lacunar::{Category, Diagnostic, Error};
+use lacunar_base::Span;
 use lacunar_front::einsum::{Action, ActionKind, Ast, Callee, Expr, ExprKind, parse};
 use lacunar_front::{Declarations, Language, stur};
 use lacunar_notation::Role;
@@ -32,6 +33,10 @@ pub struct Program {
     pub origin: String,
     /// The flags in the file, in order.
     pub flags: Vec<String>,
+    /// The lines of flags: where each begins in the file, and its text.
+    flag_lines: Vec<(usize, String)>,
+    /// The file's text, flags and all.
+    content: String,
     /// The language of the text.
     pub language: Language,
 }
@@ -48,7 +53,8 @@ impl Program {
             _ => {
                 let origin = "expression".to_string();
                 let text = schemas::without(argument.to_string(), &origin)?;
-                return Ok(Program { text, origin, flags: Vec::new(), language: Language::Statements });
+                let (flags, flag_lines, content) = (Vec::new(), Vec::new(), String::new());
+                return Ok(Program { text, origin, flags, flag_lines, content, language: Language::Statements });
             }
         };
         let program = Program::from_file(&read_text(argument, what)?, argument)?;
@@ -59,23 +65,28 @@ impl Program {
     }
 
     fn from_file(content: &str, origin: &str) -> Result<Program, Failure> {
-        let (text, flags, language) = (String::new(), Vec::new(), Language::Statements);
-        let mut program = Program { text, origin: origin.to_string(), flags, language };
-        let mut open = 0usize;
-        for (number, line) in content.lines().enumerate() {
+        let mut program = Program {
+            text: String::new(),
+            origin: origin.to_string(),
+            flags: Vec::new(),
+            flag_lines: Vec::new(),
+            content: content.to_string(),
+            language: Language::Statements,
+        };
+        let (mut open, mut next) = (0usize, 0usize);
+        for whole in content.split_inclusive('\n') {
+            let begin = next;
+            next += whole.len();
+            let line = whole.trim_end_matches('\n').trim_end_matches('\r');
             if line.trim_start().starts_with('-') && open == 0 && !goes_on(&program.text) {
                 let words = shlex::split(line).ok_or_else(|| {
-                    let message = format!("{origin}:{}: a quote is not closed", number + 1);
-                    let diagnostic = Diagnostic::error("E1008", message);
-                    Failure::text(
-                        line,
-                        origin,
-                        diagnostic
-                            .label(lacunar_base::Span::new(0, line.len()), "in these flags")
-                            .hint("close it, or write `\\` before a quote that is meant as a character"),
-                    )
+                    let diagnostic = Diagnostic::error("E1008", "a quote is not closed")
+                        .label(Span::new(begin, begin + line.len()), "in these flags")
+                        .hint("close it, or write `\\` before a quote that is meant as a character");
+                    Failure::text(content, origin, diagnostic)
                 })?;
                 program.flags.extend(words);
+                program.flag_lines.push((begin, line.to_string()));
             } else {
                 program.text.push_str(line);
                 open = still_open(open, line);
@@ -103,6 +114,23 @@ impl Program {
     /// Mistakes in this program.
     pub fn mistakes(&self, diagnostics: Vec<Diagnostic>) -> Failure {
         Failure::Text { text: self.text.clone(), origin: self.origin.clone(), diagnostics }
+    }
+
+    /// A failure; one in the value of a flag that the file has, with its place there.
+    pub fn placed(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Text { text, origin, mut diagnostics } if origin.starts_with('-') && !text.is_empty() => {
+                let found =
+                    self.flag_lines.iter().find_map(|(begin, line)| line.find(&text).map(|column| begin + column));
+                let Some(offset) = found else { return Failure::Text { text, origin, diagnostics } };
+                for label in diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.labels) {
+                    let range = label.span.range();
+                    label.span = Span::new(range.start + offset, range.end + offset);
+                }
+                Failure::Text { text: self.content.clone(), origin: self.origin.clone(), diagnostics }
+            }
+            other => other,
+        }
     }
 
     /// The failure for an error of the library, with its mistakes under the names of this program and its schedule.

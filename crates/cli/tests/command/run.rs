@@ -127,8 +127,13 @@ fn a_program_file_holds_statements_and_flags() {
     assert_eq!(folder.succeed("run p.lac -i A:a.mtx -i x:x.mtx"), PRODUCT);
     folder.write("p.lac", "-i A:a.mtx\n\ny(i) = A(i,j) * )\n");
     folder.fail("run p.lac", 2, "p.lac:3:");
-    folder.write("p.lac", "-f 'A:csr\ny = x\n");
-    folder.fail("run p.lac", 2, "E1008");
+    // Mistakes in flags have their places in the file; those in flags of the command line, in the flags.
+    folder.write("p.lac", "# a comment\r\n-f 'A:csr\r\ny = x\r\n");
+    folder.fail("run p.lac", 2, "p.lac:2:1");
+    folder.write("p.lac", "# a comment\r\n-i A:a.mtx -p 'A:symetric'\r\ny(i) = A(i,j) * x(j)\r\n");
+    folder.fail("run p.lac -g x:ones", 2, "p.lac:2:18");
+    folder.write("p.lac", "-i A:a.mtx\ny(i) = A(i,j) * x(j)\n");
+    folder.fail("run p.lac -g x:ones -p A:symetric", 2, "-p:1:3");
     folder.fail("run missing.lac", 3, "missing.lac");
 }
 
