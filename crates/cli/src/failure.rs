@@ -31,7 +31,8 @@ pub enum Failure {
     Text {
         /// The text.
         text: String,
-        /// Its origin: a file's name, `expression`, or a flag.
+        /// Its origin: a file's name, `expression`, a flag, or `read`, whose text is the name of a file. A file that is wrong itself has
+        /// no text here.
         origin: String,
         /// The mistakes in it.
         diagnostics: Vec<Diagnostic>,
@@ -39,7 +40,12 @@ pub enum Failure {
     /// An error of the library.
     Library(Error),
     /// The message of the parser of the command line; also help and version, which are no failures.
-    Usage(clap::Error),
+    Usage {
+        /// The message.
+        error: clap::Error,
+        /// The file whose flags it is about, if they are not the command line's.
+        file: Option<String>,
+    },
     /// The differences that `--check` found.
     Difference(String),
 }
@@ -58,7 +64,7 @@ impl Failure {
     /// The command's exit code.
     pub fn code(&self) -> u8 {
         let category = match self {
-            Failure::Usage(error) => return u8::try_from(error.exit_code()).unwrap_or(USER),
+            Failure::Usage { error, .. } => return u8::try_from(error.exit_code()).unwrap_or(USER),
             Failure::Difference(_) => return DIFFERENCE,
             Failure::Library(error) => error.category(),
             Failure::Text { diagnostics, .. } => diagnostics.first().map_or(Category::Internal, |first| first.category),
@@ -75,7 +81,7 @@ impl Failure {
     pub fn print(&self, color: bool) {
         match self {
             // A closed pipe is the reader's choice.
-            Failure::Usage(error) => drop(error.print()),
+            Failure::Usage { error, .. } if !error.use_stderr() => drop(error.print()),
             other => output::tell(&other.render(color)),
         }
     }
@@ -86,7 +92,12 @@ impl Failure {
                 diagnostics.iter().map(|diagnostic| diagnostic.render(text, origin, color)).collect()
             }
             Failure::Library(error) => error.render(color),
-            Failure::Usage(error) => error.to_string(),
+            Failure::Usage { error, file } => {
+                let text = error.render();
+                let text = if color { text.ansi().to_string() } else { text.to_string() };
+                let place = file.as_ref().map_or_else(String::new, |file| format!(" in the flags of {file}:"));
+                text.replacen("error:", &format!("error[E1000]:{place}"), 1)
+            }
             Failure::Difference(differences) => format!("error: {differences}\n"),
         }
     }
@@ -122,6 +133,10 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         match error {
             Error::Io(error) => error.into(),
+            Error::Sizes { ref file, .. } | Error::Order { ref file, .. } | Error::Inexact { ref file, .. } => {
+                let diagnostic = Diagnostic::error(error.code().unwrap_or_default(), error.to_string());
+                Failure::text("", file, diagnostic.category(error.category()))
+            }
             other => Failure::Library(other),
         }
     }
@@ -135,12 +150,21 @@ impl From<StorageError> for Failure {
 
 impl From<IoError> for Failure {
     fn from(error: IoError) -> Failure {
-        Failure::plain(of_file(&error))
+        let (IoError::Open { file, .. }
+        | IoError::Read { file, .. }
+        | IoError::Write { file, .. }
+        | IoError::Malformed { file, .. }
+        | IoError::Invalid { file, .. }
+        | IoError::UnknownFormat { file, .. }
+        | IoError::Unavailable { file, .. }
+        | IoError::Unwritable { file, .. }
+        | IoError::TooLarge { file, .. }) = &error;
+        Failure::text("", &file.to_string_lossy(), of_file(&error))
     }
 }
 
 impl From<clap::Error> for Failure {
     fn from(error: clap::Error) -> Failure {
-        Failure::Usage(error)
+        Failure::Usage { error, file: None }
     }
 }

@@ -74,11 +74,12 @@ fn execute(argv: &[OsString]) -> Result<(), Failure> {
 fn with_program(argv: &[OsString], name: &str, command: &Command) -> Result<(), Failure> {
     let program = Program::open(name)?;
     if program.flags.is_empty() {
-        return on_program(&program, command);
+        return on_program(&program, command).map_err(|failure| program.placed(failure));
     }
     let (head, tail) = argv.split_at(argv.len().min(2));
     let flags = program.flags.iter().map(OsString::from);
-    let cli = Cli::try_parse_from(head.iter().cloned().chain(flags).chain(tail.iter().cloned()))?;
+    let cli = Cli::try_parse_from(head.iter().cloned().chain(flags).chain(tail.iter().cloned()))
+        .map_err(|error| Failure::Usage { error, file: Some(program.origin.clone()) })?;
     on_program(&program, &cli.command).map_err(|failure| program.placed(failure))
 }
 

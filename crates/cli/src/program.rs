@@ -24,6 +24,9 @@ use crate::schemas;
 /// The longest program file that is read. The language has a lower limit for the statements.
 const MAX_FILE: u64 = 1 << 20;
 
+/// The remark on an action whose file is wrong.
+const NAMED: &str = "the file is named here";
+
 /// A program's text and where it is from.
 #[derive(Debug)]
 pub struct Program {
@@ -116,21 +119,47 @@ impl Program {
         Failure::Text { text: self.text.clone(), origin: self.origin.clone(), diagnostics }
     }
 
-    /// A failure; one in the value of a flag that the file has, with its place there.
+    /// A failure; one in the value of a flag that the file has, or in a file that an action names, with its place in the program.
     pub fn placed(&self, failure: Failure) -> Failure {
         match failure {
-            Failure::Text { text, origin, mut diagnostics } if origin.starts_with('-') && !text.is_empty() => {
-                let found =
-                    self.flag_lines.iter().find_map(|(begin, line)| line.find(&text).map(|column| begin + column));
-                let Some(offset) = found else { return Failure::Text { text, origin, diagnostics } };
-                for label in diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.labels) {
-                    let range = label.span.range();
-                    label.span = Span::new(range.start + offset, range.end + offset);
-                }
-                Failure::Text { text: self.content.clone(), origin: self.origin.clone(), diagnostics }
+            Failure::Text { text, origin, diagnostics } if origin.starts_with('-') => {
+                self.in_flags(text, origin, diagnostics)
             }
+            Failure::Text { text: file, origin, diagnostics } if origin == "read" => match self.action_of(&file) {
+                Some(place) => self.mistakes(diagnostics.into_iter().map(|fault| moved(fault, |_| place)).collect()),
+                None => Failure::Text { text: file, origin, diagnostics },
+            },
+            Failure::Text { text, origin: file, diagnostics } if text.is_empty() => match self.action_of(&file) {
+                Some(place) => self.mistakes(diagnostics.into_iter().map(|fault| fault.label(place, NAMED)).collect()),
+                None => Failure::Text { text, origin: file, diagnostics },
+            },
             other => other,
         }
+    }
+
+    /// Mistakes in the value of a flag, with their places in the file if it has the flag.
+    fn in_flags(&self, text: String, origin: String, diagnostics: Vec<Diagnostic>) -> Failure {
+        let within = |(begin, line): &(usize, String)| line.find(&text).map(|column| begin + column);
+        let Some(offset) = self.flag_lines.iter().find_map(within).filter(|_| !text.is_empty()) else {
+            return Failure::Text { text, origin, diagnostics };
+        };
+        let shifted = |span: Span| Span::new(span.range().start + offset, span.range().end + offset);
+        let diagnostics = diagnostics.into_iter().map(|fault| moved(fault, shifted)).collect();
+        Failure::Text { text: self.content.clone(), origin: self.origin.clone(), diagnostics }
+    }
+
+    /// The place of the first action that reads, writes or changes a tensor by a file.
+    fn action_of(&self, file: &str) -> Option<Span> {
+        let (ast, mut place) = (self.parse().ok()?, None);
+        Action::visit(&ast.body, &mut |action| {
+            if let ActionKind::Read(_, named) | ActionKind::Write(_, named) | ActionKind::Change { file: named, .. } =
+                &action.kind
+                && named == file
+            {
+                place = place.or(Some(action.span));
+            }
+        });
+        place
     }
 
     /// The failure for an error of the library, with its mistakes under the names of this program and its schedule.
@@ -140,9 +169,15 @@ impl Program {
             Error::Schedule { source_text, diagnostics } => {
                 Failure::Text { origin: request.origin_of(&source_text).to_string(), text: source_text, diagnostics }
             }
-            other => Failure::Library(other),
+            other => Failure::from(other),
         }
     }
+}
+
+/// A mistake with its places somewhere else.
+fn moved(mut fault: Diagnostic, to: impl Fn(Span) -> Span) -> Diagnostic {
+    fault.labels.iter_mut().for_each(|label| label.span = to(label.span));
+    fault
 }
 
 /// Counts the parentheses and brackets that are open behind a line, given how many are open before it. A statement goes on inside them.

@@ -280,6 +280,30 @@ fn programs_in_files_print_read_and_write() {
 }
 
 #[test]
+fn files_that_are_wrong_are_shown_where_the_program_names_them() {
+    let folder = Folder::new();
+    folder.write("long.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 5 1\n");
+    folder.write("half.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 0.5\n");
+    // Files that are read before anything is compiled, and such that are read later.
+    for (before, line) in [("", 2), ("b = 1\n", 3)] {
+        let program = |file: &str| format!("-f A:csr\n{before}read A \"{file}\"\ny(i) = sum(j, A(i,j))\nprint y\n");
+        for (file, flags, exit, code) in [
+            ("none.mtx", "", 3, "E1101"),
+            ("long.mtx", "", 3, "E1102"),
+            ("half.mtx", "-d A:7,7", 2, "E1012"),
+            ("half.mtx", "-t A:i32", 2, "E0506"),
+        ] {
+            folder.write("p.lac", &program(file));
+            let output = folder.run(&format!("run p.lac {flags}"));
+            let has = |text: &str| output.err.contains(text);
+            assert!(output.code == exit && has(code) && has(&format!("p.lac:{line}:1\n")), "{file}: {output:#?}");
+        }
+    }
+    folder.fail("run 'y(i) = x(i); insert y \"none.tns\"' -g x:ones -d x:3", 3, "expression:1:14");
+    folder.fail("run 'y(i) = x(i); write y \"y.none\"' -g x:ones -d x:3", 3, "expression:1:14");
+}
+
+#[test]
 fn what_entries_are_put_into_is_0_elsewhere() {
     let folder = Folder::new();
     let prints = |line: &str, expected: &str| {

@@ -132,6 +132,9 @@ fn a_program_file_holds_statements_and_flags() {
     folder.fail("run p.lac", 2, "p.lac:2:1");
     folder.write("p.lac", "# a comment\r\n-i A:a.mtx -p 'A:symetric'\r\ny(i) = A(i,j) * x(j)\r\n");
     folder.fail("run p.lac -g x:ones", 2, "p.lac:2:18");
+    folder.write("p.lac", "-i A:a.mtx --formats A:csr\ny(i) = A(i,j) * x(j)\n");
+    folder.fail("run p.lac -g x:ones", 2, "error[E1000]: in the flags of p.lac: unexpected argument '--formats'");
+    folder.fail("run 'y(i) = x(i)' --formats A:csr", 2, "error[E1000]: unexpected argument '--formats'");
     folder.write("p.lac", "-i A:a.mtx\ny(i) = A(i,j) * x(j)\n");
     folder.fail("run p.lac -g x:ones -p A:symetric", 2, "-p:1:3");
     folder.fail("run missing.lac", 3, "missing.lac");
