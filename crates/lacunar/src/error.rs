@@ -238,8 +238,10 @@ impl Error {
             Error::Format(FormatError::Packing { .. }) => Some("E0411"),
             Error::Storage(StorageError::PaddedPattern { .. }) => Some("E0407"),
             Error::Io(error) => Some(error.code()),
-            Error::Storage(_) | Error::Kernel(_) | Error::Argument(_) => None,
-            Error::Internal(_) => None,
+            Error::Argument(_) => Some("E1312"),
+            Error::Storage(_) => Some("E1313"),
+            Error::Kernel(_) => Some("E1314"),
+            Error::Internal(_) => Some("E9000"),
         }
     }
 

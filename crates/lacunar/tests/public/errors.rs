@@ -193,6 +193,12 @@ fn errors_at_run_time_have_codes() -> Result<(), Error> {
     assert_eq!(order.code(), Some("E0401"));
     let unknown = "csx".parse::<FormatSpec>().map_err(Error::from).expect_err("no format");
     assert!(unknown.report(false).starts_with("error[E0402]: no format is called `csx` (hint: did you mean `csr`?)"));
+    let kernel = Kernel::compile("y(i) = 2 * x(i)", &Options::new().backend(Backend::Interpreter))?;
+    let integers = Tensor::from(vec![1i32, 2]);
+    let other = kernel.call::<Vec<f64>>(&[("x", &integers)]).expect_err("another type");
+    assert!(other.report(false).starts_with("error[E1312]: `x` has elements of type i32"), "{other:?}");
+    let short = Tensor::from_slice(&[2, 2], &[1.0]).expect_err("too few");
+    assert_eq!(short.code(), Some("E1313"), "{short:?}");
     Ok(())
 }
 
