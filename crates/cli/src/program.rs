@@ -139,7 +139,15 @@ impl Program {
 
     /// Mistakes in the value of a flag, with their places in the file if it has the flag.
     fn in_flags(&self, text: String, origin: String, diagnostics: Vec<Diagnostic>) -> Failure {
-        let within = |(begin, line): &(usize, String)| line.find(&text).map(|column| begin + column);
+        let parts = |sign: char| sign.is_whitespace() || matches!(sign, '\'' | '"' | '=');
+        let within = |(begin, line): &(usize, String)| {
+            let is_word = |&(column, word): &(usize, &str)| {
+                let (before, behind) = (&line[..column], &line[column + word.len()..]);
+                (before.ends_with(parts) || before.ends_with(&origin))
+                    && (behind.is_empty() || behind.starts_with(parts))
+            };
+            line.match_indices(&text).find(is_word).map(|(column, _)| begin + column)
+        };
         let Some(offset) = self.flag_lines.iter().find_map(within).filter(|_| !text.is_empty()) else {
             return Failure::Text { text, origin, diagnostics };
         };

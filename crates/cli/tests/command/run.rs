@@ -137,6 +137,11 @@ fn a_program_file_holds_statements_and_flags() {
     folder.fail("run 'y(i) = x(i)' --formats A:csr", 2, "error[E1000]: unexpected argument '--formats'");
     folder.write("p.lac", "-i A:a.mtx\ny(i) = A(i,j) * x(j)\n");
     folder.fail("run p.lac -g x:ones -p A:symetric", 2, "-p:1:3");
+    folder.write("p.lac", "-i A:a.mtx -pA:symetric\n-f A:csr -p A:symmetric\ny(i) = A(i,j) * x(j)\n");
+    folder.fail("run p.lac -g x:ones", 2, "p.lac:1:16");
+    // What is written in the flags of the file is no part of a longer word there.
+    folder.write("p.lac", "-i A:a.mtx -p A:general\ny(i) = A(i,j) * x(j)\n");
+    folder.fail("run p.lac -g x:ones -p A:gener", 2, "-p:1:3");
     folder.fail("run missing.lac", 3, "missing.lac");
 }
 
