@@ -24,18 +24,21 @@ pub(super) fn with_few(lattice: Lattice, body: &Stmt, scope: &Scope) -> (Lattice
     (lattice, all)
 }
 
+/// The number of loops and assignments that a workspace counts as: it is cleared, its list sorted, and its entries are visited.
+const WORKSPACE: u64 = 8;
+
 /// The most copies that the loops around a place make of their body.
 pub(super) fn around(scope: &Scope) -> u64 {
     let told = |fact: &Fact| if let Fact::Copies(copies) = fact { Some(*copies) } else { None };
     scope.facts().find_map(told).unwrap_or(1)
 }
 
-/// The number of loops and assignments in a statement; a long assignment counts as several.
+/// The number of loops and assignments in a statement; a long assignment counts as several, and so does a workspace.
 pub(super) fn size_of(stmt: &Stmt) -> u64 {
     match stmt {
         Stmt::Assign(assign) => assign.rhs.accesses().len().div_ceil(OPERANDS).max(1) as u64,
         Stmt::Forall(_, body) => 1 + size_of(body),
-        Stmt::Where { consumer, producer } => size_of(consumer) + size_of(producer),
+        Stmt::Where { consumer, producer } => WORKSPACE + size_of(consumer) + size_of(producer),
         Stmt::Sequence(stmts) => stmts.iter().map(size_of).sum(),
     }
 }
