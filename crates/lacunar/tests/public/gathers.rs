@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
-use lacunar::{DType, DynTensor, Error, Format, Kernel, Options, Tensor, einsum};
+use lacunar::{Backend, DType, DynTensor, Error, Format, FormatSpec, Kernel, Options, Tensor, einsum};
 
 fn indices(values: &[i64]) -> DynTensor {
     Tensor::from(values.to_vec()).into_dyn()
@@ -63,4 +63,28 @@ fn pointers_jump() {
     let run = kernel.run_named(&[("p", &indices(&[1, 2, 3, 4, 5, 6, 7, 7]))]).unwrap();
     let (_, p) = run.results.iter().find(|(name, _)| name == "p").unwrap();
     assert_eq!(p.values().as_slice::<i64>(), Some(&[7; 8][..]));
+}
+
+/// Computed indices over operands with fill values need workspaces in each case of the loops around: copies for all cases would be 12,000
+/// lines.
+#[test]
+fn computed_indices_beside_a_sparse_result_are_short_code() {
+    let spec = |text: &str| text.parse::<FormatSpec>().unwrap();
+    let options = Options::new()
+        .format("R", spec("sss:2,0,1"))
+        .format("T", spec("uqd:1,2-0,0"))
+        .format("V", spec("ss"))
+        .dims("R", &[3, 3, 3])
+        .dims("T", &[3, 4, 3])
+        .dims("U", &[3, 3, 3])
+        .dims("V", &[3, 3])
+        .fill("T", -0.5)
+        .fill("V", -0.5)
+        .fill("R", 1.0)
+        .schedule("reorder(k,i,l)")
+        .backend(Backend::Interpreter)
+        .emit("imp");
+    let source = "R(l,i,k) = T(l,{2, 1, 0}(k) + i + 5,i) + U(i,j,l) - T(j,{2, 1, 0}(k) + i + 5,i) + V(k,k) + R(l,i,k)";
+    let lines = Kernel::compile(source, &options).unwrap().text("imp").unwrap().lines().count();
+    assert!(lines < 2_500, "{lines} lines");
 }
