@@ -9,6 +9,7 @@
 //!
 //! Lines of flags, and schemas, are blanked, so that places in the text are those in the file.
 
+use std::ops::Range;
 use std::path::Path;
 
 use lacunar::{Category, Diagnostic, Error};
@@ -36,8 +37,8 @@ pub struct Program {
     pub origin: String,
     /// The flags in the file, in order.
     pub flags: Vec<String>,
-    /// The lines of flags: where each begins in the file, and its text.
-    flag_lines: Vec<(usize, String)>,
+    /// The places of the lines of flags in the file's text.
+    flag_lines: Vec<Range<usize>>,
     /// The file's text, flags and all.
     content: String,
     /// The language of the text.
@@ -89,7 +90,7 @@ impl Program {
                     Failure::text(content, origin, diagnostic)
                 })?;
                 program.flags.extend(words);
-                program.flag_lines.push((begin, line.to_string()));
+                program.flag_lines.push(begin..begin + line.len());
             } else {
                 program.text.push_str(line);
                 open = still_open(open, line);
@@ -119,7 +120,7 @@ impl Program {
         Failure::Text { text: self.text.clone(), origin: self.origin.clone(), diagnostics }
     }
 
-    /// A failure; one in the value of a flag that the file has, or in a file that an action names, with its place in the program.
+    /// Gives a failure its place in the program, if the program's file has the flag that is wrong, or an action names the file that is wrong.
     pub fn placed(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Text { text, origin, diagnostics } if origin.starts_with('-') => {
@@ -137,16 +138,17 @@ impl Program {
         }
     }
 
-    /// Mistakes in the value of a flag, with their places in the file if it has the flag.
+    /// Mistakes in the value of a flag. They get places in the program's file if it has this value as a whole word.
     fn in_flags(&self, text: String, origin: String, diagnostics: Vec<Diagnostic>) -> Failure {
         let parts = |sign: char| sign.is_whitespace() || matches!(sign, '\'' | '"' | '=');
-        let within = |(begin, line): &(usize, String)| {
+        let within = |place: &Range<usize>| {
+            let line = &self.content[place.clone()];
             let is_word = |&(column, word): &(usize, &str)| {
                 let (before, behind) = (&line[..column], &line[column + word.len()..]);
                 (before.ends_with(parts) || before.ends_with(&origin))
                     && (behind.is_empty() || behind.starts_with(parts))
             };
-            line.match_indices(&text).find(is_word).map(|(column, _)| begin + column)
+            line.match_indices(&text).find(is_word).map(|(column, _)| place.start + column)
         };
         let Some(offset) = self.flag_lines.iter().find_map(within).filter(|_| !text.is_empty()) else {
             return Failure::Text { text, origin, diagnostics };

@@ -127,22 +127,26 @@ fn a_program_file_holds_statements_and_flags() {
     assert_eq!(folder.succeed("run p.lac -i A:a.mtx -i x:x.mtx"), PRODUCT);
     folder.write("p.lac", "-i A:a.mtx\n\ny(i) = A(i,j) * )\n");
     folder.fail("run p.lac", 2, "p.lac:3:");
-    // Mistakes in flags have their places in the file; those in flags of the command line, in the flags.
-    folder.write("p.lac", "# a comment\r\n-f 'A:csr\r\ny = x\r\n");
-    folder.fail("run p.lac", 2, "p.lac:2:1");
-    folder.write("p.lac", "# a comment\r\n-i A:a.mtx -p 'A:symetric'\r\ny(i) = A(i,j) * x(j)\r\n");
-    folder.fail("run p.lac -g x:ones", 2, "p.lac:2:18");
-    folder.write("p.lac", "-i A:a.mtx --formats A:csr\ny(i) = A(i,j) * x(j)\n");
-    folder.fail("run p.lac -g x:ones", 2, "error[E1000]: in the flags of p.lac: unexpected argument '--formats'");
-    folder.fail("run 'y(i) = x(i)' --formats A:csr", 2, "error[E1000]: unexpected argument '--formats'");
-    folder.write("p.lac", "-i A:a.mtx\ny(i) = A(i,j) * x(j)\n");
-    folder.fail("run p.lac -g x:ones -p A:symetric", 2, "-p:1:3");
-    folder.write("p.lac", "-i A:a.mtx -pA:symetric\n-f A:csr -p A:symmetric\ny(i) = A(i,j) * x(j)\n");
-    folder.fail("run p.lac -g x:ones", 2, "p.lac:1:16");
-    // What is written in the flags of the file is no part of a longer word there.
-    folder.write("p.lac", "-i A:a.mtx -p A:general\ny(i) = A(i,j) * x(j)\n");
-    folder.fail("run p.lac -g x:ones -p A:gener", 2, "-p:1:3");
     folder.fail("run missing.lac", 3, "missing.lac");
+}
+
+#[test]
+fn mistakes_in_flags_have_their_places() {
+    let folder = Folder::new();
+    let product = "y(i) = A(i,j) * x(j)\n";
+    for (flags, line, message) in [
+        ("# a comment\r\n-f 'A:csr\r\n", "", "p.lac:2:1"),
+        ("# a comment\r\n-i A:a.mtx -p 'A:symetric'\r\n", "-g x:ones", "p.lac:2:18"),
+        ("-i A:a.mtx -pA:symetric\n-f A:csr -p A:symmetric\n", "-g x:ones", "p.lac:1:16"),
+        ("-i A:a.mtx --formats A:csr\n", "", "error[E1000]: in the flags of p.lac: unexpected argument '--formats'"),
+        ("-i A:a.mtx\n", "--formats A:csr", "error[E1000]: unexpected argument '--formats'"),
+        ("-i A:a.mtx\n", "-g x:ones -p A:symetric", "-p:1:3"),
+        // The file has the value of the command line's flag as a part of a word, which is another value.
+        ("-i A:a.mtx -p A:general\n", "-g x:ones -p A:gener", "-p:1:3"),
+    ] {
+        folder.write("p.lac", &format!("{flags}{product}"));
+        folder.fail(&format!("run p.lac {line}"), 2, message);
+    }
 }
 
 #[test]
