@@ -306,7 +306,7 @@ pub fn corpus() -> std::io::Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// Every instance of the corpus, in the order of the files. Several threads make them, as that takes long.
+/// Every instance of the corpus, in the order of the files. Threads share the files, because making all instances takes seconds.
 ///
 /// # Errors
 /// A file cannot be read, or does not check.

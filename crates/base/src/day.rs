@@ -1,7 +1,6 @@
-//! The day that samples of tests and random seeds move with.
+//! The number of the day, which tests choose samples and random seeds by.
 //!
-//! A run of tests takes other samples every day, and tells its day; `LACUNAR_DAY` repeats another day's run, and `LACUNAR_ALL` takes
-//! everything.
+//! Tests take another sample every day. `LACUNAR_DAY` sets the day, to repeat a run; `LACUNAR_ALL` takes everything.
 //!
 //! ```
 //! use lacunar_base::day::turn_of;
@@ -20,17 +19,18 @@ pub fn today() -> u64 {
     wanted.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() / 86_400))
 }
 
-/// True if a run takes everything, and knows nothing of earlier runs: `LACUNAR_ALL`.
+/// True if tests take everything and use no results of earlier runs: `LACUNAR_ALL`.
 pub fn all_wanted() -> bool {
     std::env::var_os("LACUNAR_ALL").is_some_and(|value| !value.is_empty())
 }
 
-/// True if a day takes the thing of this number, of which one in `one_in` is taken each day.
+/// True if the sample of a day has item `number`. Each sample has one item in `one_in`, and each item is in the sample of one day in
+/// `one_in`.
 pub fn turn_of(day: u64, number: usize, one_in: u64) -> bool {
     day.wrapping_add(number as u64).is_multiple_of(one_in.max(1))
 }
 
-/// True if today's run takes the thing of this number, as [`turn_of`] tells, or everything.
+/// True if today's sample has item `number` ([`turn_of`]), or if all is wanted ([`all_wanted`]).
 pub fn is_turn(number: usize, one_in: u64) -> bool {
     all_wanted() || turn_of(today(), number, one_in)
 }

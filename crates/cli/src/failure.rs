@@ -31,8 +31,8 @@ pub enum Failure {
     Text {
         /// The text.
         text: String,
-        /// Its origin: a file's name, `expression`, a flag, or `read`, whose text is the name of a file. A file that is wrong itself has
-        /// no text here.
+        /// The origin of the text: a file, `expression`, a flag, or `read` where the text is the file name of that action. If a data file
+        /// is wrong, this is its name, and the text is empty.
         origin: String,
         /// The mistakes in it.
         diagnostics: Vec<Diagnostic>,

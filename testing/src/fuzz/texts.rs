@@ -22,7 +22,7 @@ struct Known {
     schedule: String,
 }
 
-/// The instances of the corpus, which take long to be made, data and all: one in eight, other ones every day.
+/// One in eight instances of the corpus, others every day. Making them, with their data, takes seconds.
 static CORPUS: LazyLock<Vec<Known>> = LazyLock::new(|| {
     let known = |instance: Instance| Known {
         formats: instance.formats().into_iter().map(|(name, format)| format!("{name}:{format} ")).collect(),

@@ -22,7 +22,7 @@ use crate::loops;
 use crate::memory::ArrayData;
 use crate::walk::Changes;
 
-/// The number of neighbors whose uses are kept together.
+/// The number of neighboring elements in a block of uses.
 const BLOCK: usize = 32;
 
 /// A running loop whose iterations must not meet.
@@ -30,7 +30,7 @@ pub(super) struct Sharing {
     kind: LoopKind,
     /// The number of the iteration that runs, or of its work with a number that it took, among all of them so far.
     iteration: u64,
-    /// The uses of the elements of an array, in blocks of neighbors, which loops often use together.
+    /// The uses of elements, by array and block of [`BLOCK`] neighboring elements: one lookup finds them all, as loops often use neighbors.
     uses: FxHashMap<(ArrayId, usize), Box<[Uses; BLOCK]>>,
     /// The variables and arrays that change in the loop, if it is a vector loop.
     changes: Option<Changes>,
@@ -46,8 +46,8 @@ pub(super) enum Use {
     Combine(BinaryOp),
 }
 
-/// The iterations that have done something: nobody, one of them by its number, or several. A number, as loops hold three for each
-/// element.
+/// The iterations that have used an element in one way: the number of the only one, [`By::NOBODY`] or [`By::SEVERAL`]. It is 8 bytes,
+/// because a loop keeps three of it for each element.
 #[derive(Clone, Copy, PartialEq)]
 struct By(u64);
 

@@ -24,7 +24,7 @@ pub(super) fn with_few(lattice: Lattice, body: &Stmt, scope: &Scope) -> (Lattice
     (lattice, all)
 }
 
-/// The number of loops and assignments that a workspace counts as: it is cleared, its list sorted, and its entries are visited.
+/// The number of loops that a workspace counts as: code clears it, sorts its list and visits its entries.
 const WORKSPACE: u64 = 8;
 
 /// The most copies that the loops around a place make of their body.
@@ -33,7 +33,7 @@ pub(super) fn around(scope: &Scope) -> u64 {
     scope.facts().find_map(told).unwrap_or(1)
 }
 
-/// The number of loops and assignments in a statement; a long assignment counts as several, and so does a workspace.
+/// The number of loops and assignments in a statement. A long assignment counts as several, a workspace as [`WORKSPACE`].
 pub(super) fn size_of(stmt: &Stmt) -> u64 {
     match stmt {
         Stmt::Assign(assign) => assign.rhs.accesses().len().div_ceil(OPERANDS).max(1) as u64,
