@@ -152,6 +152,8 @@ impl Default for Tuning {
 pub struct Reach {
     /// The bytes from which on a result is stored past the caches, and an operand whose rows are met in no order prefetched.
     pub kept: u64,
+    /// The bytes, at least as many, up to which rows that are met again and again are not prefetched.
+    pub near: u64,
     /// The lines that may be prefetched before they are read.
     pub lines_ahead: u64,
     /// The additions to a workspace up to which its coordinates are put on a list, which is sorted.
@@ -161,6 +163,9 @@ pub struct Reach {
 /// Distances of prefetches, in elements (see [`Machine::ahead`]).
 const FAR_AHEAD: u32 = 512;
 const NEAR_AHEAD: u32 = 64;
+
+/// The part of the second level's bandwidth from which on a third level is a fast one.
+const FAST: f64 = 0.45;
 
 /// Sorting so many coordinates by insertion takes no longer than reading a few words of marks.
 const LISTED: u64 = 24;
@@ -379,15 +384,23 @@ impl Machine {
     /// counts where it is small: a large one is shared by many cores. Prefetches are so far ahead that their lines take a quarter of the
     /// first level.
     ///
+    /// Where the third level gives about half of what the second one does, half of it is near: rows that are there, and that many entries
+    /// choose, come as fast without prefetches. (Zen 3, SpMM with 128 columns, prefetched and not: 30 to 68 entries a row of 5 to 11 MB,
+    /// `bcsstk16`, `bcsstk17` and `bcsstk33`, 1.1 to 1.6 times as long; 6 to 16 entries, or more than 16 MB, 0.6 to 1.0.)
+    ///
     /// ```
-    /// let reach = lacunar_machine::Machine::named("zen4").unwrap().reach();
-    /// assert_eq!((reach.kept, reach.lines_ahead), (8 << 20, 128));
+    /// use lacunar_machine::Machine;
+    /// let reach = Machine::named("zen4").unwrap().reach();
+    /// assert_eq!((reach.kept, reach.near, reach.lines_ahead), (8 << 20, 8 << 20, 128));
+    /// assert_eq!(Machine::named("zen5").unwrap().reach().near, 16 << 20);
     /// ```
     pub fn reach(&self) -> Reach {
-        let Caches { level_1, level_2, level_3, .. } = self.caches;
+        let Caches { level_1, level_2, level_3, from_level_2, from_beyond } = self.caches;
         let shared = if level_3 == 0 { u64::MAX } else { level_3 };
         let lines = (level_1 / 64 / 4).max(1);
-        Reach { kept: level_2.saturating_mul(8).min(shared), lines_ahead: 1 << lines.ilog2(), listed: LISTED }
+        let kept = level_2.saturating_mul(8).min(shared);
+        let near = if from_beyond >= FAST * from_level_2 { kept.max(level_3 / 2) } else { kept };
+        Reach { kept, near, lines_ahead: 1 << lines.ilog2(), listed: LISTED }
     }
 
     /// The number of cache lines of 64 bytes that are near: the capacity of the second level, in powers of two, and half of it at

@@ -145,7 +145,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         };
         self.needs.loops |= known.is_some() || hint.is_some() || may_be_treated(self.source, body);
         let (begin, hint) = match kind {
-            LoopKind::Serial => (self.sum_in_copies(var, begin, end, body)?, hint),
+            LoopKind::Serial => {
+                let rest = self.sum_in_copies(var, begin, end, body)?;
+                (self.sum_in_groups(var, rest, end, body)?, hint)
+            }
             LoopKind::Unrolled(times) => {
                 self.fetch_ahead_of_sums(var, begin, body)?;
                 match self.sum_in_turns(var, (begin, end), times, body)? {

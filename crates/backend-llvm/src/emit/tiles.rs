@@ -92,7 +92,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// True if a body does nothing but load and add to tiles, in vector loops of constant length.
-    fn only_sums(&self, body: &Block, tiles: &mut Vec<ArrayId>) -> bool {
+    pub(super) fn only_sums(&self, body: &Block, tiles: &mut Vec<ArrayId>) -> bool {
         let constant = |expr| matches!(self.source.exprs[expr], Expr::Const(_));
         body.iter().all(|stmt| match *stmt {
             Stmt::Define { .. } | Stmt::Prefetch { .. } | Stmt::Comment(_) => true,
@@ -111,7 +111,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    fn tile_bytes(&self, tile: ArrayId) -> u64 {
+    pub(super) fn tile_bytes(&self, tile: ArrayId) -> u64 {
         u64::from(self.stack[tile.index()].unwrap_or(0)) * self.source.arrays[tile].elem.size() as u64
     }
 

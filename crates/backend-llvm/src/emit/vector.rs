@@ -26,6 +26,7 @@
 //! A reduction keeps sums of its own in each lane and copy, which are added up at the end.
 
 mod ahead;
+mod grouped;
 mod inserts;
 mod known;
 mod lanes;
@@ -66,6 +67,24 @@ const COPIES_OF_GATHERED: usize = 2;
 const COPIES: u32 = 2;
 /// Loops of constant length up to so many vectors become straight code.
 const STRAIGHT: i64 = 32;
+
+/// The bounds of a loop, if they are known.
+fn constants(begin: IntValue<'_>, end: IntValue<'_>) -> Option<(i64, i64)> {
+    begin.get_sign_extended_constant().zip(end.get_sign_extended_constant())
+}
+
+/// The vectors of so many iterations: the first iteration and the width of each, from the widest to single ones.
+fn vectors_of(begin: i64, count: i64, mut width: u32) -> Vec<(i64, u32)> {
+    let (mut vectors, mut done) = (Vec::new(), 0);
+    while done < count {
+        while i64::from(width) > count - done {
+            width /= 2;
+        }
+        vectors.push((begin.wrapping_add(done), width));
+        done += i64::from(width);
+    }
+    vectors
+}
 
 /// True for a loop over neighbors that sums up nothing, without branches.
 fn stores_alone(known: &Known) -> bool {
@@ -136,22 +155,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         body: &Block,
     ) -> Result<bool, LlvmError> {
         let Span { begin, end, .. } = span;
-        let Some(mut known) = Known::of(self.source, counter, body) else { return Ok(false) };
-        let first = begin.get_sign_extended_constant();
-        let last = end.get_sign_extended_constant();
-        let masked = self.vectors.masked || self.selects_lanes(&known, first.zip(last));
-        if self.source.strict && !known.reductions.is_empty() || known.branches && !masked {
+        let Some((mut known, whole, width)) = self.known_loop(counter, (begin, end), width, body) else {
             return Ok(false);
-        }
-        known.is_short = width != 0;
-        let count = first.zip(last).map(|(begin, end)| end.saturating_sub(begin));
-        let bytes = if known.gathers { self.vectors.gather_bytes() } else { self.vectors.bytes };
-        let lanes = |bytes: usize| if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
-        let lanes = |bytes: usize| lanes(bytes).clamp(2, 64).next_power_of_two();
-        let whole = lanes(bytes);
-        known.in_halves = width == 0 && bytes > rows::BYTES && self.stores_row(&known, (begin, end), body);
-        let width = if known.in_halves { lanes(rows::BYTES) } else { whole };
-        known.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
+        };
+        let count = constants(begin, end).map(|(begin, end)| end.saturating_sub(begin));
         let Some(streams) = self.may_stream(&known, begin, count, body)? else {
             return self.whole_loop(&known, span, width, body).map(|()| true);
         };
@@ -161,6 +168,32 @@ impl<'ctx> Emitter<'ctx, '_> {
             emitter.whole_loop(&known, span, if is_streaming { whole } else { width }, body)
         })?;
         Ok(true)
+    }
+
+    /// The facts about a vector loop, the lanes of whole vectors, and those of the vectors that it takes; `None` if it is not of the kind
+    /// described above.
+    fn known_loop(
+        &self,
+        counter: VarId,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        width: u32,
+        body: &Block,
+    ) -> Option<(Known, u32, u32)> {
+        let mut known = Known::of(self.source, counter, body)?;
+        let masked = self.vectors.masked || self.selects_lanes(&known, constants(begin, end));
+        if self.source.strict && !known.reductions.is_empty() || known.branches && !masked {
+            return None;
+        }
+        known.is_short = width != 0;
+        let bytes = if known.gathers { self.vectors.gather_bytes() } else { self.vectors.bytes };
+        let lanes = |bytes: usize| if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
+        let lanes = |bytes: usize| lanes(bytes).clamp(2, 64).next_power_of_two();
+        let whole = lanes(bytes);
+        known.in_halves = width == 0 && bytes > rows::BYTES && self.stores_row(&known, (begin, end), body);
+        let width = if known.in_halves { lanes(rows::BYTES) } else { whole };
+        let first = begin.get_sign_extended_constant();
+        known.aligned = first.filter(|first| first.rem_euclid(i64::from(width)) == 0).map(|_| width);
+        Some((known, whole, width))
     }
 
     /// True if the branches of a loop with these bounds need no instructions under masks: the loop runs over a few lanes, such as those
@@ -180,12 +213,11 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// The loop, by its length.
     fn whole_loop(&mut self, known: &Known, span: Span<'ctx>, width: u32, body: &Block) -> Result<(), LlvmError> {
         let Span { begin, end, .. } = span;
-        let bounds = begin.get_sign_extended_constant().zip(end.get_sign_extended_constant());
-        match bounds.map(|(begin, end)| (begin, end.saturating_sub(begin))) {
+        match constants(begin, end).map(|(begin, end)| (begin, end.saturating_sub(begin))) {
             Some((_, count)) if count <= 0 => Ok(()),
             Some((begin, count)) if count <= STRAIGHT * i64::from(width) => {
                 if known.reductions.is_empty() {
-                    self.straight(known, begin, count, width, body)
+                    self.straight(known, &vectors_of(begin, count, width), body)
                 } else {
                     self.straight_sums(known, begin, count, width, body)
                 }
@@ -194,29 +226,26 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// A loop of constant length without reductions: vectors, then shorter and shorter ones.
-    fn straight(
+    /// A loop of constant length without reductions.
+    fn straight(&mut self, known: &Known, vectors: &[(i64, u32)], body: &Block) -> Result<(), LlvmError> {
+        vectors.iter().try_for_each(|&(first, width)| {
+            let counter = self.index(first);
+            self.one_vector(known, counter, width, body)
+        })
+    }
+
+    /// A vector of a loop without reductions, or a single iteration.
+    fn one_vector(
         &mut self,
         known: &Known,
-        begin: i64,
-        count: i64,
-        mut width: u32,
+        counter: IntValue<'ctx>,
+        width: u32,
         body: &Block,
     ) -> Result<(), LlvmError> {
-        let mut done = 0;
-        while done < count {
-            while i64::from(width) > count - done {
-                width /= 2;
-            }
-            let counter = self.index(begin.wrapping_add(done));
-            if width == 1 {
-                self.scalar_iteration(known.counter, counter, body)?;
-            } else {
-                self.vector_iteration(known, width, counter, Running::All, &[], body)?;
-            }
-            done += i64::from(width);
+        match width {
+            1 => self.scalar_iteration(known.counter, counter, body),
+            _ => self.vector_iteration(known, width, counter, Running::All, &[], body),
         }
-        Ok(())
     }
 
     /// A loop of constant length with reductions: vectors, then single iterations.
@@ -333,10 +362,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.build_conditional_branch(fits, some, after)?;
         self.builder.position_at_end(some);
         self.begin_statement();
-        match width {
-            1 => self.scalar_iteration(known.counter, rest, body)?,
-            _ => self.vector_iteration(known, width, rest, Running::All, &[], body)?,
-        }
+        self.one_vector(known, rest, width, body)?;
         let next = self.builder.build_int_add(rest, step, "next")?;
         let latch = self.current_block()?;
         self.builder.build_unconditional_branch(after)?;

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Sizes decide while the kernel runs, by limits that follow from the machine ([`Reach`]): data that fit a cache are better left
-//! to it. Neither changes a value.
+//! to it, and so are rows that many entries choose, where the third level is a fast one. Neither changes a value.
 //!
 //! Papers: Ainsworth and Jones, *Software prefetching for indirect memory accesses* (CGO 2017): the index a distance ahead, clamped to
 //! the array; Wellein et al., *Introducing a performance model for bandwidth-limited loop kernels* (2009), on lines that are loaded
@@ -36,6 +36,8 @@ use crate::levels::{At, Position};
 
 /// The bytes of a line.
 const LINE: u64 = 64;
+/// The entries for each row from which on rows are chosen again while they are in the near caches.
+const OFTEN: i64 = 24;
 /// The least lines of a row that is prefetched: finding its coordinate takes as long as reading as many that are near.
 const LEAST_LINES: u64 = 4;
 
@@ -162,18 +164,42 @@ pub(super) fn rows(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, iterator: &Ite
         }
         let extent = extent(cx, &access, number + 1, access.vars.len(), scope);
         let Some(len) = cx.b.as_const(extent).map(|len| len.bits as i64) else { continue };
-        let Reach { lines_ahead, .. } = cx.options.reach;
+        let lines_ahead = cx.options.reach.lines_ahead;
         let size = cx.kernel.tensors[access.tensor].dtype.size() as u64;
         let lines = (len.unsigned_abs()).saturating_mul(size) / LINE;
         let Some(ahead) = ahead(lines, lines_ahead) else { continue };
         let Some(positions) = count_positions(cx, &iterator.access, iterator.level, scope) else { continue };
         let one = cx.b.int(1);
         let last = cx.b.sub(positions, one);
-        let (name, limit) = (cx.name(access.tensor).to_string(), amount(cx.options.reach.kept));
-        cx.note(format!("rows of `{name}` are prefetched {ahead} entries ahead where it has more than {limit}"));
+        let far = far_rows(cx, &access, (far, ahead), (var, positions));
         found.push(Rows { access, level: number, len, far, last, ahead });
     }
     found
+}
+
+/// The condition that rows which the entries at so many positions choose come from afar: `far`, but for those of a tensor near enough that
+/// are chosen again and again.
+fn far_rows(
+    cx: &mut Lowerer<'_>,
+    access: &AccessKey,
+    (far, ahead): (ExprId, u64),
+    (var, positions): (VarId, ExprId),
+) -> ExprId {
+    let Reach { kept, near, .. } = cx.options.reach;
+    let name = cx.name(access.tensor).to_string();
+    let limit = amount(kept);
+    let note = format!("rows of `{name}` are prefetched {ahead} entries ahead where it has more than {limit}");
+    if near <= kept {
+        cx.note(note);
+        return far;
+    }
+    cx.note(format!("{note}, or {} if there are {OFTEN} entries for each", amount(near)));
+    let is_more = is_more(cx, access, near);
+    let (size, often) = (cx.size(var), cx.b.int(OFTEN));
+    let many = cx.b.mul(size, often);
+    let is_seldom = cx.b.compare(CompareOp::Lt, positions, many);
+    let counts = cx.b.or(is_more, is_seldom);
+    cx.b.and(far, counts)
 }
 
 /// The prefetch distance in rows of `lines` cache lines; `None` if rows are short or do not fit. Lines under way stay in the near cache
