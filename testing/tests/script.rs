@@ -243,18 +243,20 @@ fn without_arguments_it_says_what_it_can_do() {
 #[test]
 fn test_runs_every_stage_and_sums_the_results() {
     let workspace = Workspace::new("test");
-    // Two test stages of 34 each, with all features and without LLVM; the second one on one day in three.
+    // Two test stages of 34 each, with LLVM and without; the second one on one day in three, `faer` on another one.
     for (day, sum) in [("20784", "68 passed, 0 failed"), ("20785", "34 passed, 0 failed")] {
         let output = run(workspace.x(&["test"]).env("LACUNAR_DAY", day));
         assert!(output.status.success(), "{:?}{:?}", out(&output), err(&output));
         assert_eq!(out(&output).lines().last(), Some(sum));
     }
-    let text = out(&run(&mut workspace.x(&["test"])));
+    let text = out(&run(workspace.x(&["test"]).env("LACUNAR_DAY", "20786")));
     assert!(text.contains("\nrun\ny(i) = A(i,j)\n-f\nA:csr\n"), "README's first command was not run: {text:?}");
     let calls = workspace.calls();
     assert!(!calls.contains(&BUILD.to_string()), "built for users, too: {calls:?}");
     let format = "fmt --all --check";
-    for call in [format, "clippy --workspace --all-targets -- -D warnings", "doc --lib --no-deps --workspace"] {
+    let lints = "clippy --workspace --all-targets -- -D warnings";
+    let lints_of_faer = "clippy --workspace --features lacunar/faer --all-targets -- -D warnings";
+    for call in [format, lints, lints_of_faer, "doc --lib --no-deps --workspace"] {
         assert!(calls.iter().any(|made| made == call), "{call} is not among {calls:?}");
     }
 }

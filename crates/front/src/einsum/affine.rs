@@ -56,34 +56,3 @@ fn form(index: &Expr) -> Option<Option<Affine>> {
         _ => return None,
     })
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-    use crate::einsum::parser::parse;
-
-    fn index(text: &str) -> Option<Result<Affine, Error>> {
-        let (ast, errors) = parse(&format!("y = x({text})"));
-        assert!(errors.is_empty(), "{errors:?}");
-        let ExprKind::Apply { args, .. } = &ast.statements[0].rhs.kind else { panic!("no access") };
-        affine(&args[0])
-    }
-
-    #[test]
-    fn sums_of_variables_times_numbers_are_found() {
-        let found = |text| {
-            let Affine { terms, constant } = index(text).unwrap().unwrap();
-            (terms.into_iter().collect::<Vec<_>>(), constant)
-        };
-        let i = |factor| vec![("i".to_string(), factor)];
-        assert_eq!(found("i + 1"), (i(1), 1));
-        assert_eq!(found("2 * (i - 3) + i"), (i(3), -6));
-        assert_eq!(found("-(4 - i * 2)"), (i(2), -4));
-        assert_eq!(found("i - i + 7"), (vec![], 7));
-        assert_eq!(found("i + k"), (vec![("i".to_string(), 1), ("k".to_string(), 1)], 0));
-        assert!(index("i * j").is_none() && index("i / 2").is_none() && index("1.5").is_none());
-        assert!(index("i * 5000000000").unwrap().is_err());
-        assert!(index("9223372036854775807 + 1").unwrap().is_err());
-    }
-}

@@ -76,27 +76,3 @@ fn complex(text: &str) -> Option<Scalar> {
     let real = if real.is_empty() { 0.0 } else { real.parse().ok()? };
     Some(Scalar::Complex(real, imaginary))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Part, Scalar, parse};
-
-    fn read(text: &str) -> Option<Scalar> {
-        parse(Part::new(text, 0)).ok()
-    }
-
-    #[test]
-    fn scalars() {
-        assert_eq!(read("true"), Some(Scalar::Bool(true)));
-        assert_eq!(read("-3"), Some(Scalar::Int(-3)));
-        assert_eq!(read("18446744073709551615"), Some(Scalar::Int(i128::from(u64::MAX))));
-        assert_eq!(read("2.5e-1"), Some(Scalar::Float(0.25)));
-        assert_eq!(read("1+2i"), Some(Scalar::Complex(1.0, 2.0)));
-        assert_eq!(read("-1e-2-2e+1j"), Some(Scalar::Complex(-0.01, -20.0)));
-        assert_eq!(read("2i"), Some(Scalar::Complex(0.0, 2.0)));
-        assert_eq!(read("-i"), Some(Scalar::Complex(0.0, -1.0)));
-        for wrong in ["", "+", "18446744073709551616", "1+", "1+2", "1ii", "x", "--1", "1+2i3", "é+i"] {
-            assert_eq!(read(wrong), None, "{wrong}");
-        }
-    }
-}

@@ -5,3 +5,4 @@
 mod check;
 mod properties;
 mod schedules;
+mod words;
