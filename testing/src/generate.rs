@@ -76,6 +76,9 @@ fn is_countable(tensor: &Operand) -> bool {
     sizes.is_none_or(|sizes| sizes.is_some_and(|sizes| sizes.iter().all(counted)))
 }
 
+/// About the most entries of a tensor: more of them keep the interpreter busy for minutes.
+const MOST_ENTRIES: f64 = 2e4;
+
 /// The most places that the dense levels of a tensor may have.
 const MOST_PLACES: u64 = 1 << 22;
 
@@ -354,10 +357,11 @@ impl Generator<'_> {
             }
         }
         let dims: Vec<u64> = vars.iter().map(|&var| self.sketch.sizes[var]).collect();
-        let density = match dims.iter().fold(1u64, |product, &size| product.saturating_mul(size)) {
+        let places = dims.iter().fold(1u64, |product, &size| product.saturating_mul(size));
+        let density = match places {
             FAR.. => self.pick(&[0.1, 0.3, 0.6]),
             ..=200 => self.pick(&[0.0, 0.15, 0.3, 0.5, 0.8, 1.0]),
-            _ => self.pick(&[0.003, 0.03, 0.1, 0.4, 1.0]),
+            _ => f64::min(self.pick(&[0.003, 0.03, 0.1, 0.4, 1.0]), MOST_ENTRIES / places as f64),
         };
         // Behind a map, stored zeros cannot be told from padding.
         let zeros = self.rng.percent(30) && format.map().is_none();
