@@ -1,9 +1,15 @@
-//! Guesses at the word that somebody meant who wrote another.
+//! Words of messages: the word that somebody meant who wrote another, and counted nouns.
 //!
 //! ```
-//! use lacunar_base::words::nearest;
+//! use lacunar_base::words::{count, nearest};
 //! assert_eq!(nearest("squrt", ["sqrt", "square"]), Some("sqrt"));
+//! assert_eq!([1, 2].map(|number| count(number, "index", "indices")), ["1 index", "2 indices"]);
 //! ```
+
+/// A number with its noun: `1 index`, `2 indices`.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}
 
 /// The candidate that is a slip of the pen away from `word`: the nearest by edit distance, if it is near at all.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

@@ -131,13 +131,13 @@ pub fn of_file(error: &IoError) -> Diagnostic {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        match error {
-            Error::Io(error) => error.into(),
-            Error::Sizes { ref file, .. } | Error::Order { ref file, .. } | Error::Inexact { ref file, .. } => {
-                let diagnostic = Diagnostic::error(error.code().unwrap_or_default(), error.to_string());
-                Failure::text("", file, diagnostic.category(error.category()))
-            }
-            other => Failure::Library(other),
+        let diagnostic = match &error {
+            Error::Io(error) => of_file(error),
+            _ => Diagnostic::error(error.code().unwrap_or_default(), error.to_string()).category(error.category()),
+        };
+        match error.file() {
+            Some(file) => Failure::text("", &file.to_string_lossy(), diagnostic),
+            None => Failure::Library(error),
         }
     }
 }
@@ -150,16 +150,7 @@ impl From<StorageError> for Failure {
 
 impl From<IoError> for Failure {
     fn from(error: IoError) -> Failure {
-        let (IoError::Open { file, .. }
-        | IoError::Read { file, .. }
-        | IoError::Write { file, .. }
-        | IoError::Malformed { file, .. }
-        | IoError::Invalid { file, .. }
-        | IoError::UnknownFormat { file, .. }
-        | IoError::Unavailable { file, .. }
-        | IoError::Unwritable { file, .. }
-        | IoError::TooLarge { file, .. }) = &error;
-        Failure::text("", &file.to_string_lossy(), of_file(&error))
+        Error::from(error).into()
     }
 }
 

@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use lacunar::{Choice, DType, Diagnostic, DynTensor, Format, FormatSpec, Needs, Options, StorageError, restore};
+use lacunar::{
+    Category, Choice, DType, Diagnostic, DynTensor, Error, Format, FormatSpec, Needs, Options, StorageError, restore,
+};
+use lacunar_base::words::count;
 use lacunar_front::Declarations;
 use lacunar_front::einsum::{Action, ActionKind, Ast};
 use lacunar_front::options::Scalar;
@@ -35,13 +38,18 @@ pub struct Input {
     pub choice: Option<Choice>,
     /// The structure from whose unique elements, which are stored alone, all others follow.
     pub unique_of: Option<Structure>,
+    /// The reason, in words, why all elements are stored although they follow from others.
+    pub whole: Option<String>,
 }
 
 impl Input {
-    /// The format that was chosen, and why, in words.
-    pub fn chosen(&self) -> Option<String> {
-        let choice = self.choice.as_ref()?;
-        Some(format!("`{}` is stored as {}: {}", self.name, choice.format(), choice.reason()))
+    /// The way in which it is stored, and why, in words, where that was chosen.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        let chosen = self
+            .choice
+            .as_ref()
+            .map(|choice| format!("`{}` is stored as {}: {}", self.name, choice.format(), choice.reason()));
+        chosen.into_iter().chain(self.whole.clone())
     }
 }
 
@@ -82,7 +90,7 @@ pub fn load(
             Origin::Value(scalar) => (wanted(known.unwrap_or(0)).scalar(*scalar)?, "given".to_string()),
             Origin::Generated(_) => continue,
         };
-        inputs.push(Input { name: name.clone(), tensor, origin, choice: None, unique_of: None });
+        inputs.push(Input { name: name.clone(), tensor, origin, choice: None, unique_of: None, whole: None });
     }
     Ok(inputs)
 }
@@ -114,11 +122,30 @@ pub fn make(
         let start = Instant::now();
         // Two inputs of one kind and size differ, as do those of two seeds.
         let seed = seed.wrapping_mul(1 << 16).wrapping_add(place as u64);
-        let tensor = generate_filled(kind, dims, declared.dtype, &format, declared.fill(), seed)?;
+        let made = generate_filled(kind, dims, declared.dtype, &format, declared.fill(), seed);
+        let tensor = made.map_err(|error| unstored(name, &format, error))?;
         times.pack += start.elapsed();
-        inputs.push(Input { name: name.clone(), tensor, origin: kind.to_string(), choice: None, unique_of: None });
+        inputs.push(Input {
+            name: name.clone(),
+            tensor,
+            origin: kind.to_string(),
+            choice: None,
+            unique_of: None,
+            whole: None,
+        });
     }
     if missing.is_empty() { Ok(inputs) } else { Err(program.mistakes(missing)) }
+}
+
+/// The failure of an input that cannot be stored: if there is no memory for it, it is named.
+fn unstored(name: &str, format: &Format, error: StorageError) -> Failure {
+    let error = Error::from(error);
+    if error.category() != Category::Memory {
+        return error.into();
+    }
+    let message = format!("`{name}` cannot be stored as {format}: {error}");
+    let hint = format!("choose a format that stores less, such as `-f {name}:csf`, or fewer or smaller values");
+    Failure::plain(Diagnostic::error(error.code().unwrap_or_default(), message).category(Category::Memory).hint(hint))
 }
 
 /// A tensor of a checked program by its name.
@@ -313,11 +340,13 @@ impl Wanted<'_> {
         let filled = self.request.declarations.fills.contains_key(self.name) && self.order > 0;
         let tensor = match data {
             Data::Coordinate(coo) if filled => DynTensor::from_coo(coo, &Format::coo(self.order))?,
-            Data::Coordinate(coo) => DynTensor::from_coo(coo, &format).map_err(|error| self.unstored(file, error))?,
+            Data::Coordinate(coo) => {
+                DynTensor::from_coo(coo, &format).map_err(|error| self.unstored(file, &format, error))?
+            }
             Data::Dense(dense) => {
                 let array = if filled { Format::dense(self.order) } else { format.clone() };
                 let tensor = DynTensor::from_dense(dense.dims, Buffer::from_values(dense.values), &array);
-                tensor.map_err(|error| self.unstored(file, error))?
+                tensor.map_err(|error| self.unstored(file, &array, error))?
             }
         };
         let tensor = self.typed(tensor, file)?;
@@ -327,10 +356,10 @@ impl Wanted<'_> {
     }
 
     /// The failure of a file that cannot be stored: it may not have the structure of a packed format.
-    fn unstored(&self, file: &str, error: StorageError) -> Failure {
+    fn unstored(&self, file: &str, format: &Format, error: StorageError) -> Failure {
         match error {
             StorageError::Structure(error) => structured::contradicted(self.name, file, *error),
-            error => Failure::from(error),
+            error => unstored(self.name, format, error),
         }
     }
 
@@ -350,7 +379,7 @@ impl Wanted<'_> {
 
     fn scalar(&self, value: Scalar) -> Result<DynTensor, Failure> {
         if self.order != 0 {
-            let indices = indices_text(self.order);
+            let indices = count(self.order, "index", "indices");
             let diagnostic =
                 Diagnostic::error("E1010", format!("`{}` has {indices}, but one value is given", self.name))
                     .hint(format!("read it from a file, `-i {0}:FILE`, or make it up, `-g {0}:ones`", self.name));
@@ -378,7 +407,7 @@ impl Wanted<'_> {
         let Some(spec) = self.declared_format().filter(|spec| spec.uses().is_none()) else { return Ok(otherwise) };
         spec.resolve(self.order).map_err(|error| {
             let diagnostic = Diagnostic::error("E0401", format!("{error}: `{}`", self.name));
-            Failure::plain(diagnostic.hint("a format has one level for each dimension, for example `A:ds`"))
+            Failure::plain(diagnostic.hint(error.order_hint()))
         })
     }
 
@@ -415,14 +444,17 @@ impl Wanted<'_> {
 
     fn wrong_order(&self, file: &str, found: &[u64]) -> Failure {
         let (name, order) = (self.name, self.order);
-        let message =
-            format!("{file} holds a tensor of {} dimensions, but `{name}` has {}", found.len(), indices_text(order));
+        let message = format!(
+            "{file} holds a tensor of {} dimensions, but `{name}` has {}",
+            found.len(),
+            count(order, "index", "indices")
+        );
         let indices: Vec<&str> = ["i", "j", "k", "l", "m", "n"].into_iter().cycle().take(found.len().min(6)).collect();
         let diagnostic = Diagnostic::error("E1011", message).hint(match order {
             1 if found.len() == 2 => "only a matrix of one row or one column serves as a vector".to_string(),
             _ => format!("access it as `{name}({})`", indices.join(",")),
         });
-        let label = format!("{} in the program, {} in the file", indices_text(order), sizes_text(found));
+        let label = format!("{} in the program, {} in the file", count(order, "index", "indices"), sizes_text(found));
         self.given.mistake(label, diagnostic)
     }
 
@@ -432,10 +464,6 @@ impl Wanted<'_> {
         let diagnostic = Diagnostic::error("E1012", message).hint(format!("leave `-d` away, or declare {found}"));
         self.given.mistake(format!("{found} in the file"), diagnostic)
     }
-}
-
-fn indices_text(order: usize) -> String {
-    if order == 1 { "1 index".to_string() } else { format!("{order} indices") }
 }
 
 /// Sizes as people write them: `3x4`.

@@ -256,8 +256,8 @@ pub fn compiled_json(
         "stages": texts,
     });
     if args.explain {
-        let chosen = inputs.iter().filter_map(Input::chosen);
-        object["explain"] = chosen.chain(kernel.explain()).collect::<Vec<_>>().into();
+        let of_inputs = inputs.iter().flat_map(Input::notes);
+        object["explain"] = of_inputs.chain(kernel.explain()).collect::<Vec<_>>().into();
     }
     if !shipped.is_empty() {
         object["signatures"] = serde_json::json!(shipped);
@@ -275,7 +275,7 @@ pub fn warn(kernel: &Kernel, args: &ProgramArgs) {
 /// The planner's choices and their reasons.
 pub fn explanation(kernel: &Kernel, request: &Request, inputs: &[Input]) -> String {
     let mut rows = vec![vec![format!("schedule {}", schedule(kernel, request))]];
-    rows.extend(inputs.iter().filter_map(Input::chosen).map(|note| vec![note]));
+    rows.extend(inputs.iter().flat_map(Input::notes).map(|note| vec![note]));
     rows.extend(kernel.explain().into_iter().map(|note| vec![note]));
     let mut text = String::new();
     section(&mut text, "explanation", &rows);

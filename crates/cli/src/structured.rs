@@ -60,13 +60,17 @@ fn keep_unique(program: &Program, declarations: &mut Declarations, inputs: &mut 
     let structured = inputs.iter().filter(|input| structure_of(&checked, &input.name).is_some());
     declarations.unique = structured.map(|input| input.name.clone()).collect();
     let mut checked = check(&program.text, declarations).map_err(|mistakes| program.mistakes(mistakes))?;
-    settle(&mut checked);
-    declarations.unique.retain(|name| {
-        tensor_of(&checked, name).is_some_and(|tensor| {
-            let structure = tensor.structure.as_deref();
-            tensor.is_unique && structure.is_some_and(|structure| !structure.is_without_redundancy())
-        })
-    });
+    let whole = settle(&mut checked);
+    let has_followers = |tensor: &notation::Tensor| {
+        tensor.structure.as_deref().is_some_and(|structure| !structure.is_without_redundancy())
+    };
+    for (id, note) in whole.into_iter().filter(|(id, _)| has_followers(&checked.tensors[*id])) {
+        let name = &checked.tensors[id].name;
+        inputs.iter_mut().filter(|input| input.name == *name).for_each(|input| input.whole = Some(note.clone()));
+    }
+    declarations
+        .unique
+        .retain(|name| tensor_of(&checked, name).is_some_and(|tensor| tensor.is_unique && has_followers(tensor)));
     for input in inputs.iter_mut() {
         let is_unique = declarations.unique.contains(&input.name);
         let Some(structure) = structure_of(&checked, &input.name).filter(|_| is_unique) else { continue };

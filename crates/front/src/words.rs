@@ -1,6 +1,6 @@
 //! Words for messages: guesses at the user's meaning, and the names of things in lists.
 
-pub(crate) use lacunar_base::words::nearest;
+pub(crate) use lacunar_base::words::{count, nearest};
 use lacunar_base::{Diagnostic, Span};
 use lacunar_formats::DType;
 
@@ -19,11 +19,6 @@ pub(crate) fn did_you_mean<'a>(
 /// A word of the user in a message.
 pub(crate) fn quoted(word: &str) -> String {
     if word.is_empty() { "the empty text".to_string() } else { format!("`{word}`") }
-}
-
-/// `1 index`, `2 indices`.
-pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
 /// The error of a word that names no element type: of a cast, or of `-t`.

@@ -242,8 +242,8 @@ struct Checked {
     schedules: Vec<Schedule>,
     /// The statements that are copies of others, each with a note.
     shared: Vec<(usize, String)>,
-    /// The operands that are read once by declaration, and whose other elements are made before after all.
-    completed: Vec<TensorId>,
+    /// The operands that are read once by declaration, and whose other elements are made before after all, each with a note.
+    completed: Vec<(TensorId, String)>,
 }
 
 /// Reads and checks a program and its schedule.
@@ -256,13 +256,11 @@ fn checked(source: &str, options: &Options, trace: &mut Trace) -> Result<Checked
         .time("check", || check_schedule(options.schedule.text(), &program))
         .map_err(|diagnostics| scheduling(options, diagnostics))?;
     fit_widths(&mut program, &options.declarations);
-    let unique: Vec<TensorId> = program.tensors.handles().filter(|id| program.tensors[*id].is_unique).collect();
     structure::check(&program).map_err(fault)?;
     trace.print("structure", || structures(&program));
     let shared = shared(&mut program, &schedules, options);
     keep_fills(&mut program);
-    structure::settle(&mut program);
-    let completed = unique.into_iter().filter(|id| !program.tensors[*id].is_unique).collect();
+    let completed = structure::settle(&mut program);
     infer_fills(&mut program);
     swaps::check(&program).map_err(fault)?;
     let schedules = schedules.into_iter().map(|schedule| with_patterns(&program, schedule)).collect();
@@ -299,6 +297,9 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
     let mut steps = Vec::new();
     for (number, schedule) in schedules.iter().enumerate() {
         let mut plan = compiling.plan(number, schedule, &tuned, asked.get(&number))?;
+        if number == 0 {
+            plan.notes.splice(0..0, completed.iter().map(|(_, note)| note.clone()));
+        }
         if let Some((_, note)) = shared.iter().find(|(own, _)| *own == number) {
             plan.notes.push(note.clone());
             // A statement with commands of its own is computed by itself: those of the copy are not for it.
@@ -311,7 +312,10 @@ pub(crate) fn compile(source: &str, options: &Options, choices: Choices<'_>) -> 
             steps.push(compiling.step(number, &plan, wanted, phases.len() > 1)?);
         }
     }
-    let (trace, givens) = (compiling.trace, Givens { hold: options.structures_hold, completed });
+    let (trace, givens) = (
+        compiling.trace,
+        Givens { hold: options.structures_hold, completed: completed.into_iter().map(|(id, _)| id).collect() },
+    );
     Ok(Compiled { program, steps, trace, machine, givens })
 }
 

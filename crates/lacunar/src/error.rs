@@ -1,6 +1,7 @@
 //! All errors, each with a category that tells who has to act.
 
 use std::fmt;
+use std::path::Path;
 
 use lacunar_base::{Category, Diagnostic};
 use lacunar_formats::{DType, FormatError};
@@ -242,6 +243,21 @@ impl Error {
             Error::Storage(_) => Some("E1313"),
             Error::Kernel(_) => Some("E1314"),
             Error::Internal(_) => Some("E9000"),
+        }
+    }
+
+    /// The file that the error is about, if it is about one.
+    ///
+    /// ```
+    /// use lacunar::{Format, Tensor};
+    /// let error = Tensor::<f64>::read("missing.mtx", Format::csr()).unwrap_err();
+    /// assert_eq!(error.file(), Some("missing.mtx".as_ref()));
+    /// ```
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Error::Io(error) => Some(error.file()),
+            Error::Sizes { file, .. } | Error::Order { file, .. } | Error::Inexact { file, .. } => Some(file.as_ref()),
+            _ => None,
         }
     }
 

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use lacunar_base::words::count;
 use lacunar_formats::{DType, Format};
 use thiserror::Error;
 
@@ -72,7 +73,7 @@ pub enum StorageError {
         width: u32,
     },
     /// A format of one order for data of another.
-    #[error("format `{format}` stores {levels} dimensions, but the tensor has {order}")]
+    #[error("format `{format}` stores {}, but the tensor has {order}", count(*.levels, "dimension", "dimensions"))]
     Order {
         /// The format.
         format: Format,

@@ -296,6 +296,9 @@ fn a_dense_result_larger_than_memory_is_refused() {
     folder.write("far.tns", "35184372088832 1 1.0\n");
     let line = "run 'y(i) = A(i,j)' -f A:dcsr -i A:far.tns -o y:y.tns";
     folder.fail(line, 4, "error[E1302]: `y` gets every element, 281474976710656 bytes");
+    // No address space holds these.
+    let line = "run 'y(i) = A(i,j)' -g A:rand -d A:67108864,67108864";
+    folder.fail(line, 4, "error[E1302]: `A` cannot be stored as dense: out of memory: 36028797018963968 bytes");
     assert!(!folder.path("y.tns").exists());
 }
 

@@ -74,6 +74,15 @@ fn kernels_read_each_element_once() {
     // A product with a tensor that has gaps reads all of it.
     let whole = folder.succeed("run 'C(i,j) = A(i,k) * A(k,j)' -i A:mesh.mtx -p A:symmetric --check --explain");
     assert!(!whole.contains("is read once"), "{whole}");
+    assert!(whole.contains("`A` is stored whole: `C(i,j) = A(i,k) * A(k,j)` needs all of its elements"), "{whole}");
+    for (more, format, why) in [
+        ("", "dia", "loops over dia are not loops over its own dimensions"),
+        ("; print A", "csr", "an action prints, writes, counts or copies it"),
+    ] {
+        let line = format!("run 'y(i) = A(i,j) * x(j){more}' -i A:mesh.mtx -g x:rand -p A:symmetric -f A:{format}");
+        let whole = folder.succeed(&format!("{line} --check --explain"));
+        assert!(whole.contains(&format!("`A` is stored whole: {why}")), "{whole}");
+    }
     // A loop ends where the triangle does.
     let line = "run 'y(i) = A(i,j) * x(j)' -g A:rand -d A:9,9 -g x:rand -p A:lower --check --emit imp";
     let loops = folder.succeed(line);

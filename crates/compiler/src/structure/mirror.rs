@@ -41,23 +41,43 @@ use crate::reduction::make_explicit;
 /// Tensors of which more elements follow from one are read whole: each takes a product of its own in the kernel.
 const MOST_PARTS: usize = 120;
 
-/// Takes those tensors as whole whose statements can't be mirrored: they are completed before the statements run.
-pub fn settle(program: &mut Program) {
-    for id in program.tensors.handles() {
-        if !program.tensors[id].is_unique {
-            continue;
+/// Takes those tensors as whole whose statements can't be mirrored: they are completed before the statements run. Gives each with the
+/// reason, in words.
+pub fn settle(program: &mut Program) -> Vec<(TensorId, String)> {
+    let mut whole = Vec::new();
+    for id in program.tensors.handles().filter(|id| program.tensors[*id].is_unique).collect::<Vec<_>>() {
+        if let Some(why) = needs_whole(program, id) {
+            program.tensors[id].is_unique = false;
+            whole.push((id, format!("`{}` is stored whole: {why}", program.tensors[id].name)));
         }
-        let is_mirrored = |statement: &Assignment| {
-            let explicit = make_explicit(statement, &mut program.vars.clone());
-            !has_conditions(&program.tensors, &explicit.rhs) && mirrors(&program.tensors, &explicit).is_some()
-        };
-        let mut is_whole = false;
-        Action::visit(&program.body, &mut |action| is_whole |= takes_whole(action, id));
-        let mut reading = program.statements.iter().filter(|statement| reads(&program.tensors, &statement.rhs, id));
-        let is_given = program.loops.is_empty() && program.tensors[id].role == Role::Input && !is_whole;
-        let is_unique = is_given && reading.all(is_mirrored);
-        program.tensors[id].is_unique = is_unique;
     }
+    whole
+}
+
+/// The reason why all elements of a tensor are needed; `None` if its unique ones are enough.
+fn needs_whole(program: &Program, id: TensorId) -> Option<String> {
+    let tensor = &program.tensors[id];
+    let mut is_taken = false;
+    Action::visit(&program.body, &mut |action| is_taken |= takes_whole(action, id));
+    if tensor.role != Role::Input {
+        return Some("statements or actions change it".to_string());
+    }
+    if is_taken {
+        return Some("an action prints, writes, counts or copies it".to_string());
+    }
+    if !program.loops.is_empty() {
+        return Some("the program has loops of its own".to_string());
+    }
+    let is_mirrored = |statement: &&Assignment| {
+        let explicit = make_explicit(statement, &mut program.vars.clone());
+        !has_conditions(&program.tensors, &explicit.rhs) && mirrors(&program.tensors, &explicit).is_some()
+    };
+    let mut reading = program.statements.iter().filter(|statement| reads(&program.tensors, &statement.rhs, id));
+    let statement = reading.find(|statement| !is_mirrored(statement))?;
+    Some(match is_plain(&tensor.format) {
+        true => format!("`{}` needs all of its elements", program.statement_text(statement)),
+        false => format!("loops over {} are not loops over its own dimensions", tensor.format),
+    })
 }
 
 /// True if an action needs all elements of a tensor: it shows or counts them, or lets another tensor have them, which may be read otherwise.

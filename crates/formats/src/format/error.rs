@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use lacunar_base::words::count;
+
 use super::FormatSpec;
 use crate::map_error::MapError;
 use crate::names::{self, NAMES};
@@ -58,6 +60,27 @@ pub enum FormatError {
     },
 }
 
+impl FormatError {
+    /// The advice on a format of another order than the tensor: where levels are missing, the format with dense ones before it.
+    ///
+    /// ```
+    /// use lacunar_formats::FormatSpec;
+    /// let tree: FormatSpec = "{btree}".parse().unwrap();
+    /// assert!(tree.resolve(2).unwrap_err().order_hint().contains("for example `d{btree}`"));
+    /// ```
+    pub fn order_hint(&self) -> String {
+        let rule = "a format has one level for each dimension";
+        let FormatError::Order { format, levels, order } = self else { return rule.to_string() };
+        if *order == 0 {
+            return format!("{rule}: a scalar has none");
+        }
+        let with_dense = format!("{}{format}", "d".repeat(order.saturating_sub(*levels)));
+        let fits = with_dense.parse::<FormatSpec>().is_ok_and(|spec| spec.resolve(*order).is_ok());
+        let example = if fits { with_dense } else { format!("d{}", "s".repeat(order - 1)) };
+        format!("{rule}, for example `{example}`; `dense`, `coo` and `csf` fit any order")
+    }
+}
+
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -70,7 +93,11 @@ impl fmt::Display for FormatError {
                 write!(f, "no schema of nodes is called `{name}` (hint: {})", FormatSpec::schema_hint(name))
             }
             FormatError::Order { format, levels, order } => {
-                write!(f, "format `{format}` stores {levels} dimensions, but the tensor has {order}")
+                write!(
+                    f,
+                    "format `{format}` stores {}, but the tensor has {order}",
+                    count(*levels, "dimension", "dimensions")
+                )
             }
             FormatError::Map(error) => error.fmt(f),
             FormatError::Arguments(text) => write!(f, "`{text}` does not have the sizes that the format takes"),

@@ -12,6 +12,7 @@
 //! at 1, or at 0 if the caller says so; this is never guessed. The matrix is square, as large as the largest index asks for,
 //! unless the caller gives its sizes. An edge is one entry: its mirror image is not implied. Entries at the same place are all kept.
 
+use lacunar_base::words::count;
 use lacunar_formats::One;
 
 use super::entries::{Entries, Field, IntegerField, Layout, PatternField, RealField, UnsignedField, read_entries};
@@ -114,8 +115,8 @@ fn read_head(text: &mut Text, dims_known: bool) -> Result<bool, IoError> {
         let weighted = match fields.len() {
             2 => false,
             3 => true,
-            count => {
-                let found = format!("{count} {}: {}", if count == 1 { "field" } else { "fields" }, quote(&line));
+            other => {
+                let found = format!("{}: {}", count(other, "field", "fields"), quote(&line));
                 return Err(text.malformed(text.line(), "a source, a target and perhaps a weight", found));
             }
         };

@@ -102,6 +102,21 @@ pub enum IoError {
 }
 
 impl IoError {
+    /// The file that it is about.
+    pub fn file(&self) -> &Path {
+        match self {
+            IoError::Open { file, .. }
+            | IoError::Read { file, .. }
+            | IoError::Write { file, .. }
+            | IoError::Malformed { file, .. }
+            | IoError::Invalid { file, .. }
+            | IoError::UnknownFormat { file, .. }
+            | IoError::Unavailable { file, .. }
+            | IoError::Unwritable { file, .. }
+            | IoError::TooLarge { file, .. } => file,
+        }
+    }
+
     /// A hint that may help, if one is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -7,7 +7,6 @@
 //! of it are full. A packed operand that has every element, a symmetric one, is as good as a dense one.
 
 use indexmap::IndexSet;
-use lacunar_base::Span;
 use lacunar_formats::{DType, Format, FormatError, Packing, Scalar};
 use lacunar_notation::operator::Bodies;
 use lacunar_notation::{
@@ -37,7 +36,10 @@ pub(super) fn choose(program: &mut Program, names: &Names, declarations: &Declar
                 let (name, span) = (tensor.name.clone(), tensor.span);
                 errors.push(FormatMistake::Packing { name, span, structure, fault }.into());
             }
-            Some(Err(error)) => errors.push(wrong_order(&tensor.name, tensor.span, order, &error)),
+            Some(Err(error)) => {
+                let (name, span) = (tensor.name.clone(), tensor.span);
+                errors.push(FormatMistake::FormatOrder { name, span, order, error }.into());
+            }
             None if names.tensors.get_index(id.index()).is_some_and(|(_, entry)| entry.is_open()) && order >= 2 => {
                 tensor.format = if order == 2 { Format::csr() } else { Format::csf(order) };
                 open.insert(id);
@@ -88,16 +90,6 @@ fn settle_dense(program: &mut Program, open: &mut IndexSet<TensorId>) -> bool {
         }
     }
     open.len() < before
-}
-
-fn wrong_order(name: &str, span: Span, order: usize, error: &FormatError) -> Error {
-    let message = match error {
-        FormatError::Order { format, levels, .. } => {
-            format!("format `{format}` stores {levels} dimensions, but `{name}` has {order}")
-        }
-        other => other.to_string(),
-    };
-    FormatMistake::FormatOrder { name: name.to_string(), span, message, order }.into()
 }
 
 /// True for an indicator that leaves out no place of a result with these variables: it has an entry at all coordinates but the last, or

@@ -1,14 +1,14 @@
 //! Mistakes in formats.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::{FormatSpec, PackingFault};
+use lacunar_formats::{FormatError, FormatSpec, PackingFault};
 
 use crate::words;
 
 /// A mistake in formats.
 #[derive(Clone, Debug)]
 pub(crate) enum FormatMistake {
-    FormatOrder { name: String, span: Span, message: String, order: usize },
+    FormatOrder { name: String, span: Span, order: usize, error: FormatError },
     Packing { name: String, span: Span, structure: String, fault: PackingFault },
     AutoFormat { name: String, span: Span, format: String, result: bool },
     ScalarPattern { name: String, span: Span },
@@ -18,11 +18,18 @@ pub(crate) enum FormatMistake {
 impl FormatMistake {
     pub(super) fn into_diagnostic(self) -> Diagnostic {
         match self {
-            FormatMistake::FormatOrder { name, span, message, order } => Diagnostic::error("E0401", message)
-                .label(span, format!("`{name}` has {}", words::count(order, "index", "indices")))
-                .hint(
-                    "a format has one level for each dimension, for example `A:ds`; `dense`, `coo` and `csf` fit any",
-                ),
+            FormatMistake::FormatOrder { name, span, order, error } => {
+                let message = match &error {
+                    FormatError::Order { format, levels, .. } => {
+                        let stored = words::count(*levels, "dimension", "dimensions");
+                        format!("format `{format}` stores {stored}, but `{name}` has {order}")
+                    }
+                    other => other.to_string(),
+                };
+                Diagnostic::error("E0401", message)
+                    .label(span, format!("`{name}` has {}", words::count(order, "index", "indices")))
+                    .hint(error.order_hint())
+            }
             FormatMistake::Packing { name, span, structure, fault } => {
                 let hint = FormatSpec::packing_hint(&structure, &fault);
                 Diagnostic::error("E0411", format!("`{name}` cannot be packed as {}", words::quoted(&structure)))
