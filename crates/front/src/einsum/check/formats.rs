@@ -38,7 +38,7 @@ pub(super) fn choose(program: &mut Program, names: &Names, declarations: &Declar
             }
             Some(Err(error)) => {
                 let (name, span) = (tensor.name.clone(), tensor.span);
-                errors.push(FormatMistake::FormatOrder { name, span, order, error }.into());
+                errors.push(FormatMistake::FormatOrder { name, span, order, error: Box::new(error) }.into());
             }
             None if names.tensors.get_index(id.index()).is_some_and(|(_, entry)| entry.is_open()) && order >= 2 => {
                 tensor.format = if order == 2 { Format::csr() } else { Format::csf(order) };

@@ -8,7 +8,7 @@ use crate::words;
 /// A mistake in formats.
 #[derive(Clone, Debug)]
 pub(crate) enum FormatMistake {
-    FormatOrder { name: String, span: Span, order: usize, error: FormatError },
+    FormatOrder { name: String, span: Span, order: usize, error: Box<FormatError> },
     Packing { name: String, span: Span, structure: String, fault: PackingFault },
     AutoFormat { name: String, span: Span, format: String, result: bool },
     ScalarPattern { name: String, span: Span },
@@ -19,7 +19,7 @@ impl FormatMistake {
     pub(super) fn into_diagnostic(self) -> Diagnostic {
         match self {
             FormatMistake::FormatOrder { name, span, order, error } => {
-                let message = match &error {
+                let message = match &*error {
                     FormatError::Order { format, levels, .. } => {
                         let stored = words::count(*levels, "dimension", "dimensions");
                         format!("format `{format}` stores {stored}, but `{name}` has {order}")
