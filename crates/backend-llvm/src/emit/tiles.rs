@@ -43,13 +43,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         end: IntValue<'ctx>,
         body: &Block,
     ) -> Result<IntValue<'ctx>, LlvmError> {
-        let mut tiles = Vec::new();
-        if self.source.strict || !self.only_sums(body, &mut tiles) {
-            return Ok(begin);
-        }
-        let bytes: u64 = tiles.iter().map(|tile| self.tile_bytes(*tile)).sum();
-        let copies = (UNDER_WAY / bytes.div_ceil(self.vectors.bytes as u64).max(1)).min(MOST);
-        if tiles.is_empty() || copies < 2 {
+        let Some((tiles, vectors)) = self.summed_tiles(body).filter(|_| !self.source.strict) else { return Ok(begin) };
+        let copies = (UNDER_WAY / vectors.max(1)).min(MOST);
+        if copies < 2 {
             return Ok(begin);
         }
         let own = tiles.iter().map(|tile| self.frame.arrays[tile.index()]).collect();
@@ -91,8 +87,18 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(rest)
     }
 
+    /// The tiles that a body adds to, and the vectors that they take, if it does nothing else.
+    pub(super) fn summed_tiles(&self, body: &Block) -> Option<(Vec<ArrayId>, u64)> {
+        let mut tiles = Vec::new();
+        if !self.only_sums(body, &mut tiles) || tiles.is_empty() {
+            return None;
+        }
+        let bytes: u64 = tiles.iter().map(|tile| self.tile_bytes(*tile)).sum();
+        Some((tiles, bytes.div_ceil(self.vectors.bytes as u64)))
+    }
+
     /// True if a body does nothing but load and add to tiles, in vector loops of constant length.
-    pub(super) fn only_sums(&self, body: &Block, tiles: &mut Vec<ArrayId>) -> bool {
+    fn only_sums(&self, body: &Block, tiles: &mut Vec<ArrayId>) -> bool {
         let constant = |expr| matches!(self.source.exprs[expr], Expr::Const(_));
         body.iter().all(|stmt| match *stmt {
             Stmt::Define { .. } | Stmt::Prefetch { .. } | Stmt::Comment(_) => true,
@@ -111,7 +117,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    pub(super) fn tile_bytes(&self, tile: ArrayId) -> u64 {
+    fn tile_bytes(&self, tile: ArrayId) -> u64 {
         u64::from(self.stack[tile.index()].unwrap_or(0)) * self.source.arrays[tile].elem.size() as u64
     }
 

@@ -1,5 +1,5 @@
-//! Sums in tiles that are more than the registers hold: several turns of the loop around them are taken together, so that a vector of a
-//! tile is loaded and stored once for all of these turns, and not once for each.
+//! Unroll and jam of sums in tiles that do not fit the registers: a group of iterations of the loop around a tile adds to one vector of the
+//! tile after the other, so that each vector is loaded and stored once a group, and not once an iteration.
 //!
 //! ```text
 //! for p in b .. e {                          while p + 4 <= e {
@@ -37,8 +37,8 @@ const TURNS: i64 = 4;
 /// The registers that a turn needs besides those of its tiles: a factor, and what is multiplied with it.
 const OTHERS: u64 = 3;
 
-/// The vectors of a tile in each iteration of the loop over it. (It stays a loop: of code without one, LLVM takes the additions of each turn
-/// together again, and keeps the tile in registers that it does not have.)
+/// The vectors of a tile in each iteration of the loop over it. The loop is not unrolled further: in straight code LLVM puts the additions
+/// of each turn together again and spills the tile from the registers.
 const VECTORS: i64 = 4;
 
 /// A vector loop in the body.
@@ -63,13 +63,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         end: IntValue<'ctx>,
         body: &Block,
     ) -> Result<IntValue<'ctx>, LlvmError> {
-        let mut tiles = Vec::new();
-        if !self.only_sums(body, &mut tiles) {
-            return Ok(begin);
-        }
-        let bytes: u64 = tiles.iter().map(|tile| self.tile_bytes(*tile)).sum();
+        let Some((_, vectors)) = self.summed_tiles(body) else { return Ok(begin) };
         let registers = if self.vectors.masked { 32 } else { 16 };
-        if bytes.div_ceil(self.vectors.bytes as u64) + OTHERS <= registers {
+        if vectors + OTHERS <= registers {
             return Ok(begin);
         }
         let Some(inner) = self.inner_loops(body)? else { return Ok(begin) };
@@ -115,7 +111,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             let rest = vectors_of(first + done, count - done, width);
             inner.push(Inner { known, first, width, repeated, rest, body });
         }
-        Ok(Some(inner).filter(|inner| inner.len() == 1 || !self.source.strict))
+        // Additions that stand beside the loop come before it for all turns.
+        let is_alone = inner.len() == 1 && !body.iter().any(|stmt| matches!(stmt, Stmt::Store { .. }));
+        Ok(Some(inner).filter(|_| is_alone || !self.source.strict))
     }
 
     /// The turns of a group: all that stands before the vector loops for each of them, then each vector of the loops for all of them.
