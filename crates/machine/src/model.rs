@@ -152,7 +152,7 @@ impl Default for Tuning {
 pub struct Reach {
     /// The bytes from which on a result is stored past the caches, and an operand whose rows are met in no order prefetched.
     pub kept: u64,
-    /// The bytes, at least as many, up to which rows that are met again and again are not prefetched.
+    /// The largest operand, in bytes, whose rows are not prefetched if each is read often; never less than `kept`.
     pub near: u64,
     /// The lines that may be prefetched before they are read.
     pub lines_ahead: u64,

@@ -36,7 +36,7 @@ use crate::levels::{At, Position};
 
 /// The bytes of a line.
 const LINE: u64 = 64;
-/// The entries for each row from which on rows are chosen again while they are in the near caches.
+/// With so many entries for each row, a loop reads a row again while a cache still has it.
 const OFTEN: i64 = 24;
 /// The least lines of a row that is prefetched: finding its coordinate takes as long as reading as many that are near.
 const LEAST_LINES: u64 = 4;
@@ -177,8 +177,8 @@ pub(super) fn rows(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, iterator: &Ite
     found
 }
 
-/// The condition that rows which the entries at so many positions choose come from afar: `far`, but for those of a tensor near enough that
-/// are chosen again and again.
+/// The condition under which a loop over an iterator prefetches rows of an operand. The operand is larger than `Reach::kept` (`far`), and
+/// either larger than `Reach::near`, too, or the iterator has fewer than [`OFTEN`] entries for each row.
 fn far_rows(
     cx: &mut Lowerer<'_>,
     access: &AccessKey,
