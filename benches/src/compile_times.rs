@@ -16,6 +16,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use crate::is_wanted;
@@ -38,13 +39,13 @@ struct Times {
     stages: BTreeMap<&'static str, f64>,
 }
 
-/// Compiles every program whose id has one of the filters' texts in it, and prints the times.
+/// Compiles the programs whose id has one of the filters' texts in it, or one in `every` of them, and prints the times.
 ///
 /// # Errors
 /// A program that is not compiled; no program of such an id.
-pub fn measure(filters: &[String], rounds: usize) -> Result<()> {
+pub fn measure(filters: &[String], rounds: usize, every: NonZeroUsize) -> Result<()> {
     let wanted = |instance: &Instance| is_wanted(filters, &instance.id);
-    let instances: Vec<Instance> = programs()?.into_iter().filter(wanted).collect();
+    let instances: Vec<Instance> = programs()?.into_iter().filter(wanted).step_by(every.get()).collect();
     ensure!(!instances.is_empty(), "no program is called like that");
     // The first compilation of a process initializes data that the others share.
     compile(&instances[0])?;

@@ -36,6 +36,7 @@ mod structures;
 mod summary;
 mod wire;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -95,6 +96,9 @@ struct Arguments {
     /// Measure compilation instead: every program of the corpus, or those with the filter's text in their names
     #[arg(long)]
     compile_times: bool,
+    /// With --compile-times: one program in so many of the corpus
+    #[arg(long, default_value = "1", requires = "compile_times")]
+    every: NonZeroUsize,
     /// Measure instead how long it takes to put random entries into hashed levels, beside a hash map
     #[arg(long)]
     insertion: bool,
@@ -176,7 +180,7 @@ fn main() -> Result<()> {
     }
     if arguments.compile_times {
         let rounds = if arguments.quick { 1 } else { arguments.rounds.max(3) };
-        return compile_times::measure(&arguments.filters, rounds);
+        return compile_times::measure(&arguments.filters, rounds, arguments.every);
     }
     ensure!(!arguments.threads.contains(&0), "`--threads` are numbers from 1");
     if arguments.with_c() {
