@@ -147,6 +147,23 @@ fn types_are_those_of_the_text() {
 }
 
 #[test]
+fn operators_that_multiply_may_come_to_large_numbers_on_the_way() {
+    let rest = "sizes = { i = 3 }\ninputs.x = [[0, -1], [1, 1e20], [2, 1e30]]";
+    let op = |body: &str| format!("op f(a, b) = {body} {{ identity 0, commutative, associative }}\ns f= x(i)");
+    let scale = |body: &str| outcome(&op(body), rest).scale[&vec![]];
+    assert!(scale("a + b + a * b") > 1e50);
+    assert!(scale("sqrt(a * a + b * b)") < 1e40);
+}
+
+#[test]
+fn pruned_values_may_be_rounded_to_nothing() {
+    let rest = "sizes = { i = 2, k = 2 }\ninputs.x = [[0, 2.75], [1, -0.75]]";
+    let uncertain = |expr: &str| outcome(expr, rest).uncertain.len();
+    assert_eq!((uncertain("s = prune(sin(x(k) - x(i)))"), uncertain("s = prune(sin(x(k) - 2 * x(i)))")), (1, 0));
+    assert_eq!(uncertain("s = sin(x(k) - x(i))"), 0);
+}
+
+#[test]
 fn values_that_depend_on_where_a_sum_is_taken_are_moot() {
     let rest = "sizes = { i = 2 }\ninputs.x = [[0, 1], [1, 2]]\ninputs.y = [[0, inf], [1, 1]]";
     assert!(outcome("a = x(i) * y(i)", rest).moot.is_empty());

@@ -5,14 +5,15 @@
 //! may be taken in any order.
 //!
 //! *Storage*: stored coordinates are in range, ascend in the order of the format's levels and occur once. Every coordinate whose
-//! value is not the fill value is stored, and none is stored that is not structurally present. There are two exceptions: the
+//! value is not the fill value is stored, and none is stored that is not structurally present. There are three exceptions: a pruned
+//! value is the fill value or not, as it was rounded; the
 //! format stores whole blocks (a dense level below one that is not; a block may turn out empty), or it fills up rows (padded
 //! levels, and a singleton below a level with unique coordinates). Under a schedule, fill values other than 0 may be stored as
 //! well: workspaces are 0 where they hold nothing, which is then a value like others.
 
 use std::collections::BTreeMap;
 
-use lacunar_formats::{DType, Format, Level, LevelKind};
+use lacunar_formats::{DType, Format, Kind, Level, LevelKind};
 use lacunar_runtime::coo::Coo;
 
 use crate::entries::{Entries, coordinate, scalars};
@@ -27,6 +28,11 @@ pub fn tolerance(dtype: DType) -> f64 {
         DType::F32 => 1e-4,
         _ => 1e-9,
     }
+}
+
+/// True for a type whose values are rounded.
+pub fn is_rounded(dtype: DType) -> bool {
+    matches!(dtype.kind(), Kind::Real | Kind::Complex)
 }
 
 /// True if two values of a type are the same but for rounding of numbers as large as `scale`.
@@ -106,14 +112,15 @@ pub fn storage(
             return Err(format!("`{}` stores {at:?} after an equal or larger coordinate", expected.name));
         }
         let filling = filled && (value.is_zero() || is_fill(&value));
-        let moot = expected.moot.contains(&at);
+        let moot = expected.moot.contains(&at) || (expected.uncertain.contains(&at) && value != expected.entries.fill);
         if !filling && !moot && allowed.as_ref().is_some_and(|allowed| !allowed.values.contains_key(&at)) {
             return Err(format!("`{}` stores {at:?}, where the result has no entry", expected.name));
         }
         before = Some(key);
         stored.insert(at, ());
     }
-    let stray = |at: &&Vec<u64>| !stored.contains_key(*at) && !expected.moot.contains(*at);
+    let is_open = |at: &Vec<u64>| expected.moot.contains(at) || expected.uncertain.contains(at);
+    let stray = |at: &&Vec<u64>| !stored.contains_key(*at) && !is_open(at);
     let missing = expected.entries.values.iter().find(|(at, value)| !is_fill(value) && stray(at));
     match missing {
         Some((at, value)) => Err(format!("`{}` does not store {at:?}, which is {value:?}", expected.name)),
@@ -175,6 +182,24 @@ mod tests {
         assert!(values(&expected, &actual).is_err());
         expected.scale.insert(vec![0], 1.0);
         assert!(values(&expected, &actual).is_ok());
+    }
+
+    #[test]
+    fn pruned_values_near_the_fill_value_are_stored_or_not() {
+        let stored = |expected: &Outcome, value: f64| {
+            let actual = outcome(&[(0, value)]).entries.to_coo();
+            (values(expected, &actual).is_ok(), storage(expected, &Format::sv(), &actual, (false, false)).is_ok())
+        };
+        let mut expected = outcome(&[]);
+        expected.scale.insert(vec![0], 1.0);
+        assert_eq!(stored(&expected, -2.5e-16), (true, false));
+        expected.uncertain.insert(vec![0]);
+        assert_eq!(stored(&expected, -2.5e-16), (true, true));
+        assert_eq!(stored(&expected, 0.0), (true, false));
+        assert_eq!(stored(&expected, 1.0), (false, true));
+        expected.entries.values.insert(vec![0], Scalar::Real(-2.5e-16));
+        let nothing = outcome(&[]).entries.to_coo();
+        assert!(storage(&expected, &Format::sv(), &nothing, (false, false)).is_ok());
     }
 
     #[test]

@@ -15,6 +15,7 @@ use lacunar_front::einsum::{Bodies, Declared};
 use lacunar_notation::{BinaryFn, Literal};
 
 use crate::absence::{self, Value};
+use crate::oracle::children;
 use crate::scalar::Scalar;
 use crate::sums::{Node, Term};
 
@@ -149,6 +150,21 @@ fn of(body: &Term, operands: &[Scalar]) -> Scalar {
     }
 }
 
+/// True if a body has a product of its two operands.
+fn multiplies(body: &Term) -> bool {
+    let is_product = match &body.node {
+        Node::Binary(BinaryFn::Mul, a, b) => (uses(a, 0) && uses(b, 1)) || (uses(a, 1) && uses(b, 0)),
+        _ => false,
+    };
+    is_product || children(body).into_iter().any(multiplies)
+}
+
+/// True if a body has an operand.
+fn uses(body: &Term, operand: usize) -> bool {
+    matches!(body.node, Node::Operand(own) if own == operand)
+        || children(body).into_iter().any(|child| uses(child, operand))
+}
+
 /// An operation that combines values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
@@ -175,6 +191,15 @@ impl Operation {
         match self {
             Operation::Function(function) => absence::is_idempotent(*function, dtype),
             Operation::Operator(operator) => operator.is_idempotent,
+        }
+    }
+
+    /// True if it multiplies what it combines, beside other things: what cancels at the end may have become large on the way, in some order
+    /// of the operands. So it is with `a + b + a * b`.
+    pub fn multiplies(&self) -> bool {
+        match self {
+            Operation::Function(_) => false,
+            Operation::Operator(operator) => operator.bodies.iter().flatten().any(multiplies),
         }
     }
 

@@ -45,7 +45,7 @@ use lacunar_front::{Declarations, Language};
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 
 use crate::absence::{Value, binary, cast, selected, unary};
-use crate::compare::tolerance;
+use crate::compare::{close, is_rounded, tolerance};
 use crate::entries::{Entries, coordinates};
 use crate::operators::Operation;
 use crate::patterns::is_pattern_of;
@@ -70,6 +70,9 @@ pub struct Outcome {
     pub scale: BTreeMap<Vec<u64>, f64>,
     /// Coordinates whose value is moot.
     pub moot: BTreeSet<Vec<u64>>,
+    /// Coordinates of pruned values that are as near to the fill value as rounding errors are: an engine may come to that value, and store
+    /// nothing, or to another.
+    pub uncertain: BTreeSet<Vec<u64>>,
     /// True if fill values may be stored anywhere: a reduction met absent values other than its identity, so that an engine visits
     /// every coordinate.
     pub is_loose: bool,
@@ -78,7 +81,8 @@ pub struct Outcome {
 impl Outcome {
     /// Entries that are known, without the numbers that they were computed from.
     pub fn known(name: &str, entries: Entries) -> Outcome {
-        Outcome { name: name.to_string(), entries, scale: BTreeMap::new(), moot: BTreeSet::new(), is_loose: false }
+        let (name, scale) = (name.to_string(), BTreeMap::new());
+        Outcome { name, entries, scale, moot: BTreeSet::new(), uncertain: BTreeSet::new(), is_loose: false }
     }
 }
 
@@ -398,6 +402,14 @@ fn run(
         if statement.combines.as_ref().is_some_and(|by| may_annihilate || is_open(by)) {
             outcome.moot.insert(coordinate.clone());
         }
+        // The old value may be combined before the others.
+        let multiplies = statement.combines.as_ref().is_some_and(Operation::multiplies);
+        let peak = state.peak * if multiplies { 1.0 + finite(old) } else { 1.0 };
+        let scale = (peak * rounding).max(finite(old)).max(finite(Some(new.scalar())));
+        if prunes && is_rounded(tensor.dtype) && close(new.scalar(), fill, scale, tensor.dtype) {
+            outcome.uncertain.insert(coordinate.clone());
+            outcome.scale.insert(coordinate.clone(), scale);
+        }
         let is_left_out = prunes && new.scalar() == fill;
         // A number that is combined with nothing may be stored, though it comes to the fill value.
         let may_rest = statement.combines.is_some() && matches!(value, Value::Written(_));
@@ -409,9 +421,8 @@ fn run(
             continue;
         }
         state.strayed |= stray;
-        let scale = outcome.scale.entry(coordinate.clone()).or_insert(0.0);
-        *scale = scale.max(state.peak * rounding);
-        *scale = scale.max(finite(old)).max(finite(Some(new.scalar())));
+        let largest = outcome.scale.entry(coordinate.clone()).or_insert(0.0);
+        *largest = largest.max(scale);
         outcome.entries.values.insert(coordinate, new.scalar());
     }
     outcome.is_loose |= state.loosened;
@@ -499,7 +510,8 @@ fn inexactness(program: &Program, inexact: &[f64], term: &Term) -> f64 {
     children(term).into_iter().map(|child| inexactness(program, inexact, child)).fold(own, f64::max)
 }
 
-fn children(term: &Term) -> Vec<&Term> {
+/// The terms that a term is made of.
+pub(crate) fn children(term: &Term) -> Vec<&Term> {
     match &term.node {
         Node::Constant(_) | Node::Element(..) | Node::Index(_) | Node::Related(..) | Node::Operand(_) => Vec::new(),
         Node::Apply(_, operands) => operands.iter().collect(),

@@ -30,6 +30,9 @@ pub(super) struct Run<'a> {
     /// The binary logarithms of the factors in products over variables, summed since they were last reset: those of factors beyond 1,
     /// and those of the others, negated.
     pub(super) exponents: [f64; 2],
+    /// The binary logarithm of the largest number that operators which multiply may come to, in any order of what they combine over
+    /// variables, since it was last reset.
+    pub(super) grown: f64,
     /// True if a reduction that is not its identity was over absent values alone, since it was last reset: whether a pattern has an entry
     /// for it is open.
     pub(super) of_nothing: bool,
@@ -62,6 +65,7 @@ impl<'a> Run<'a> {
             filled_up: false,
             emptied: false,
             exponents: [0.0; 2],
+            grown: 0.0,
             of_nothing: false,
             opened: false,
             misled: false,
@@ -222,6 +226,7 @@ impl<'a> Run<'a> {
                 continue;
             }
             self.count_exponent(operation, body, value.scalar());
+            self.count_growth(operation, body, value.scalar());
             self.misled |= operation.is_changed_by_identity(value.scalar(), dtype);
             self.loosened |= matches!(value, Value::Absent(_));
             is_stored |= matches!(value, Value::Stored(_));
@@ -256,10 +261,22 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Takes note of a value that an operator which multiplies combines with others over a variable, unless it is such a combination over
+    /// another one, whose values were counted.
+    fn count_growth(&mut self, operation: &Operation, body: &Term, value: Scalar) {
+        if operation.multiplies()
+            && !matches!(&body.node, Node::Reduce { operation: own, .. } if own == operation)
+            && value.magnitude().is_finite()
+        {
+            self.grown += (1.0 + value.magnitude()).log2();
+            self.peak = self.peak.max(self.grown.exp2());
+        }
+    }
+
     /// Forgets all that occurred on the way to a value.
     pub(super) fn reset(&mut self) {
         (self.peak, self.exceptional, self.filled_up, self.emptied) = (0.0, false, false, false);
-        (self.tied, self.exponents, self.misled) = (false, [0.0; 2], false);
+        (self.tied, self.exponents, self.grown, self.misled) = (false, [0.0; 2], 0.0, false);
         (self.of_nothing, self.opened) = (false, false);
     }
 
@@ -272,12 +289,12 @@ impl<'a> Run<'a> {
         depends_on_place || depends_on_order || is_open || self.emptied || self.tied
     }
 
-    /// True if products over variables may leave the range of a type, in some order of their factors.
+    /// True if products over variables, or combinations that multiply, may leave the range of a type in some order of their operands.
     pub(super) fn may_overflow(&self, dtype: DType) -> bool {
         let most = match dtype.part() {
             DType::F64 => f64::from(f64::MAX_EXP),
             _ => f64::from(f32::MAX_EXP),
         };
-        matches!(dtype.kind(), Kind::Real | Kind::Complex) && self.exponents.iter().any(|&sum| sum > most - 3.0)
+        matches!(dtype.kind(), Kind::Real | Kind::Complex) && self.exponents.iter().chain([&self.grown]).any(|&sum| sum > most - 3.0)
     }
 }
