@@ -295,6 +295,7 @@ impl<'a> Run<'a> {
             DType::F64 => f64::from(f64::MAX_EXP),
             _ => f64::from(f32::MAX_EXP),
         };
-        matches!(dtype.kind(), Kind::Real | Kind::Complex) && self.exponents.iter().chain([&self.grown]).any(|&sum| sum > most - 3.0)
+        matches!(dtype.kind(), Kind::Real | Kind::Complex)
+            && self.exponents.iter().chain([&self.grown]).any(|&sum| sum > most - 3.0)
     }
 }
