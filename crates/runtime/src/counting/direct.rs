@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 use std::ops::Range;
+use std::time::Instant;
 
 use super::{Entries, Target, Task};
 use crate::buffer::Number;
@@ -20,9 +21,15 @@ use crate::words::Word;
 /// The number of entries ahead of which cache lines to write to are fetched. With 32 a transposition takes 1.05 to 1.1 times as long
 /// (`wave`, `ego-Twitter`; Zen 5).
 const AHEAD: usize = 64;
-/// Lines are fetched where the target has more bytes than this. A smaller one stays in the caches, whose latency a processor hides by
-/// itself: fetching then takes a quarter of the time (`bcsstk33`, `delaunay_n16`), while it saves a quarter to a third for larger ones.
+/// Lines are fetched where the target has more bytes than this: that saves a quarter to a third of the time.
 const BEYOND: usize = 8 << 20;
+/// None are where it has at most so many, and both ways are tried in between. There the lines come from another cache, and it depends on the
+/// processor, on what others leave of that cache, and on the matrix if it hides their latency by itself: fetching takes a third more
+/// time for `bcsstk33` and `delaunay_n16` on Zen 5, and half of the time for them on Zen 3, where it takes a quarter more for `cvxbqp1`.
+const NEAR: usize = 1 << 20;
+/// The entries in each turn of a trial, and the least entries that are worth one.
+const TURN: usize = 4096;
+const TRIED: usize = 16 * TURN;
 /// The number of entries whose places are found before the first of them is written. Once a counter's load has met a store of the same
 /// counter, a processor may let it wait until the addresses of all stores before it are known. Where an entry is written before the next
 /// counter is loaded, each entry then waits for the one before: that takes 1.3 to 2.3 times as long, at some times, for matrices whose
@@ -45,22 +52,46 @@ pub unsafe fn put_separate<R: Runs, K: Key, V: Word>(
     // SAFETY: each position has a coordinate, and that a bin, by the caller's promise.
     let next_of = |position: usize| unsafe { next.add(stored.get_unchecked(position).get() as usize) };
     let mut walk = Walk::from(source.runs, &positions);
-    let is_far = source.values.len() * (size_of::<K>() + size_of::<V>()) > BEYOND;
-    let fetched = if is_far { positions.end.saturating_sub(AHEAD).max(positions.start) } else { positions.start };
-    walk.on(fetched, |parent, run| {
-        let look_ahead = |position: usize| {
-            // SAFETY: so many positions follow.
-            let soon = unsafe { *next_of(position + AHEAD) } as usize;
-            fetch(keys.wrapping_add(soon));
-            fetch(values.wrapping_add(soon));
-        };
-        // SAFETY: by the caller's promise.
-        unsafe { put_run(from, run, (next_of, look_ahead), above.at(parent), (keys, values)) };
-    });
-    walk.on(positions.end, |parent, run| {
-        // SAFETY: by the caller's promise.
-        unsafe { put_run(from, run, (next_of, |_| ()), above.at(parent), (keys, values)) };
-    });
+    let last = positions.end.saturating_sub(AHEAD).max(positions.start);
+    let mut put = |fetches: bool, end: usize| {
+        if fetches {
+            walk.on(end.min(last), |parent, run| {
+                let look_ahead = |position: usize| {
+                    // SAFETY: so many positions follow.
+                    let soon = unsafe { *next_of(position + AHEAD) } as usize;
+                    fetch(keys.wrapping_add(soon));
+                    fetch(values.wrapping_add(soon));
+                };
+                // SAFETY: by the caller's promise.
+                unsafe { put_run(from, run, (next_of, look_ahead), above.at(parent), (keys, values)) };
+            });
+        }
+        walk.on(end, |parent, run| {
+            // SAFETY: by the caller's promise.
+            unsafe { put_run(from, run, (next_of, |_| ()), above.at(parent), (keys, values)) };
+        });
+    };
+    let bytes = source.values.len() * (size_of::<K>() + size_of::<V>());
+    let fetches = match positions.len() {
+        _ if bytes > BEYOND => true,
+        TRIED.. if bytes > NEAR => is_faster(|fetches, turn| put(fetches, positions.start + (turn + 1) * TURN)),
+        _ => false,
+    };
+    put(fetches, positions.end);
+}
+
+/// Takes five turns of a work that is carried out in one of two ways, and tells if it is faster in the second one. The first turn, which finds
+/// memory that nobody has touched, is not counted; then each way has its turns before and after those of the other.
+fn is_faster(mut work: impl FnMut(bool, usize)) -> bool {
+    let mut time = |way: bool, turn: usize| {
+        let start = Instant::now();
+        work(way, turn);
+        start.elapsed()
+    };
+    time(true, 0);
+    let [first, second, third, fourth] =
+        [(false, 1), (true, 2), (true, 3), (false, 4)].map(|(way, turn)| time(way, turn));
+    second + third < first + fourth
 }
 
 /// Puts the entries of a run, which have one key, each to the next place of its bin, after a look ahead of it.

@@ -139,6 +139,21 @@ fn every_element_type_is_moved() {
     }
 }
 
+/// Of results of some megabytes, a counting sort tries with the first entries if it is to prefetch.
+#[test]
+fn trials_of_a_transposition_put_every_entry() {
+    let list = random(&[900, 70_000], 200_000);
+    let source = Tensor::from_coo(list.clone(), &Format::csr()).unwrap();
+    let expected = Tensor::from_coo(list, &Format::csc()).unwrap();
+    for dtype in [DType::F32, DType::F64, DType::C128] {
+        let (source, expected) = (source.cast(dtype).unwrap(), expected.cast(dtype).unwrap());
+        for threads in [1, 2] {
+            let converted = pool::with_threads(threads, || source.convert(&Format::csc())).unwrap();
+            assert_eq!(converted, expected, "{dtype}, {threads} threads");
+        }
+    }
+}
+
 #[test]
 fn any_number_of_threads_comes_to_the_same() {
     let matrices = [vec![300, 5000], vec![60_000, 7], vec![5, 400_000], vec![1, 90_000]];
