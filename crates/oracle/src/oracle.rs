@@ -29,6 +29,10 @@
 //! A dense tensor's zeros are such padding if it has a structure: an engine takes what is outside of that as absent.
 //! The same holds for a fill value that an earlier statement computed, which a copy leaves out. All values of a statement that reads
 //! moot ones are moot, too.
+//!
+//! An operator that multiplies, such as `a + b + a * b`, may come to the product of all its operands in some order, which is larger than any
+//! number on the oracle's way: that is the largest magnitude then. A pruned value that is as near to the fill value as rounding errors are
+//! is *uncertain*: it may be stored or not.
 
 mod actions;
 mod lookup;
