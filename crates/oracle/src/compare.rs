@@ -5,10 +5,9 @@
 //! may be taken in any order.
 //!
 //! *Storage*: stored coordinates are in range, ascend in the order of the format's levels and occur once. Every coordinate whose
-//! value is not the fill value is stored, and none is stored that is not structurally present. There are three exceptions: a pruned
-//! value is the fill value or not, as it was rounded; the
-//! format stores whole blocks (a dense level below one that is not; a block may turn out empty), or it fills up rows (padded
-//! levels, and a singleton below a level with unique coordinates). Under a schedule, fill values other than 0 may be stored as
+//! value is not the fill value is stored, and none is stored that is not structurally present. There are three exceptions: rounding
+//! decides if a pruned value is the fill value; the format stores whole blocks (a dense level below one that is not; a block may turn
+//! out empty); or it fills up rows (padded levels, and a singleton below a level with unique coordinates). Under a schedule, fill values other than 0 may be stored as
 //! well: workspaces are 0 where they hold nothing, which is then a value like others.
 
 use std::collections::BTreeMap;
@@ -30,11 +29,6 @@ pub fn tolerance(dtype: DType) -> f64 {
     }
 }
 
-/// True for a type whose values are rounded.
-pub fn is_rounded(dtype: DType) -> bool {
-    matches!(dtype.kind(), Kind::Real | Kind::Complex)
-}
-
 /// True if two values of a type are the same but for rounding of numbers as large as `scale`.
 pub fn close(a: Scalar, b: Scalar, scale: f64, dtype: DType) -> bool {
     let margin = |x: f64, y: f64| tolerance(dtype) * scale.max(x.abs()).max(y.abs());
@@ -49,6 +43,11 @@ pub fn close(a: Scalar, b: Scalar, scale: f64, dtype: DType) -> bool {
         },
         (a, b) => a == b,
     }
+}
+
+/// True if two values are of a type that is rounded, and are [close].
+pub fn near(a: Scalar, b: Scalar, scale: f64, dtype: DType) -> bool {
+    matches!(dtype.kind(), Kind::Real | Kind::Complex) && close(a, b, scale, dtype)
 }
 
 /// Compares values with the oracle's.

@@ -49,7 +49,7 @@ use lacunar_front::{Declarations, Language};
 use lacunar_notation::{BinaryFn, TensorId, UnaryFn, VarId};
 
 use crate::absence::{Value, binary, cast, selected, unary};
-use crate::compare::{close, is_rounded, tolerance};
+use crate::compare::{near, tolerance};
 use crate::entries::{Entries, coordinates};
 use crate::operators::Operation;
 use crate::patterns::is_pattern_of;
@@ -87,6 +87,16 @@ impl Outcome {
     pub fn known(name: &str, entries: Entries) -> Outcome {
         let (name, scale) = (name.to_string(), BTreeMap::new());
         Outcome { name, entries, scale, moot: BTreeSet::new(), uncertain: BTreeSet::new(), is_loose: false }
+    }
+
+    /// Says if a coordinate is uncertain, whose value was computed from numbers of a scale.
+    fn set_uncertain(&mut self, coordinate: &[u64], scale: f64, is_uncertain: bool) {
+        if is_uncertain {
+            self.uncertain.insert(coordinate.to_vec());
+            self.scale.insert(coordinate.to_vec(), scale);
+        } else {
+            self.uncertain.remove(coordinate);
+        }
     }
 }
 
@@ -406,14 +416,9 @@ fn run(
         if statement.combines.as_ref().is_some_and(|by| may_annihilate || is_open(by)) {
             outcome.moot.insert(coordinate.clone());
         }
-        // The old value may be combined before the others.
-        let multiplies = statement.combines.as_ref().is_some_and(Operation::multiplies);
-        let peak = state.peak * if multiplies { 1.0 + finite(old) } else { 1.0 };
+        let peak = state.peak * growth(&statement.combines, old);
         let scale = (peak * rounding).max(finite(old)).max(finite(Some(new.scalar())));
-        if prunes && is_rounded(tensor.dtype) && close(new.scalar(), fill, scale, tensor.dtype) {
-            outcome.uncertain.insert(coordinate.clone());
-            outcome.scale.insert(coordinate.clone(), scale);
-        }
+        outcome.set_uncertain(&coordinate, scale, prunes && near(new.scalar(), fill, scale, tensor.dtype));
         let is_left_out = prunes && new.scalar() == fill;
         // A number that is combined with nothing may be stored, though it comes to the fill value.
         let may_rest = statement.combines.is_some() && matches!(value, Value::Written(_));
@@ -425,8 +430,7 @@ fn run(
             continue;
         }
         state.strayed |= stray;
-        let largest = outcome.scale.entry(coordinate.clone()).or_insert(0.0);
-        *largest = largest.max(scale);
+        outcome.scale.entry(coordinate.clone()).and_modify(|other| *other = other.max(scale)).or_insert(scale);
         outcome.entries.values.insert(coordinate, new.scalar());
     }
     outcome.is_loose |= state.loosened;
@@ -434,6 +438,11 @@ fn run(
         return Err(format!("too many elements of `{}` have values", statement.text));
     }
     Ok(outcome)
+}
+
+/// The factor by which an old value may increase the numbers on the way: an operator that multiplies may combine it with all of them.
+fn growth(combines: &Option<Operation>, old: Option<Scalar>) -> f64 {
+    if combines.as_ref().is_some_and(Operation::multiplies) { 1.0 + finite(old) } else { 1.0 }
 }
 
 /// True if engines may come to different combinations of an old and another value, of which the third is one: where the identity changes

@@ -21,11 +21,11 @@ use crate::words::Word;
 /// The number of entries ahead of which cache lines to write to are fetched. With 32 a transposition takes 1.05 to 1.1 times as long
 /// (`wave`, `ego-Twitter`; Zen 5).
 const AHEAD: usize = 64;
-/// Lines are fetched where the target has more bytes than this: that saves a quarter to a third of the time.
+/// A target of more bytes than this does not fit the caches: a prefetch saves a quarter to a third of the time.
 const BEYOND: usize = 8 << 20;
-/// None are where it has at most so many, and both ways are tried in between. There the lines come from another cache, and it depends on the
-/// processor, on what others leave of that cache, and on the matrix if it hides their latency by itself: fetching takes a third more
-/// time for `bcsstk33` and `delaunay_n16` on Zen 5, and half of the time for them on Zen 3, where it takes a quarter more for `cvxbqp1`.
+/// A target of at most so many bytes fits the second cache, and is not prefetched. Between the two limits a trial decides: the processor, the
+/// other users of the third cache and the matrix do. A prefetch makes `bcsstk33` and `delaunay_n16` a third slower on Zen 5, and twice as
+/// fast on Zen 3. (The trial misjudges `cvxbqp1` on Zen 3, which takes 1.5 times as long then.)
 const NEAR: usize = 1 << 20;
 /// The entries in each turn of a trial, and the least entries that are worth one.
 const TURN: usize = 4096;
@@ -80,8 +80,8 @@ pub unsafe fn put_separate<R: Runs, K: Key, V: Word>(
     put(fetches, positions.end);
 }
 
-/// Takes five turns of a work that is carried out in one of two ways, and tells if it is faster in the second one. The first turn, which finds
-/// memory that nobody has touched, is not counted; then each way has its turns before and after those of the other.
+/// Compares two ways to do a part of a work, `false` and `true`, and returns true if `true` is faster. Turn 0 warms up the memory and is not
+/// counted. The order of the others, false true true false, cancels a steady change of speed.
 fn is_faster(mut work: impl FnMut(bool, usize)) -> bool {
     let mut time = |way: bool, turn: usize| {
         let start = Instant::now();
