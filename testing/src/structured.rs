@@ -17,7 +17,7 @@ use crate::entries::{Entries, coordinates};
 use crate::scalar::Scalar;
 
 /// The largest number of points that are gone through.
-const MOST_POINTS: u64 = 1 << 16;
+const MOST_POINTS: u64 = 1 << 17;
 
 /// Entries with a structure: the unique ones of these, and all that follow from them. Entries of enormous tensors stay as they are.
 pub fn structured(entries: &Entries, structure: &Structure) -> Entries {

@@ -46,6 +46,7 @@ use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Function, Reduction, V
 use self::known::Known;
 use self::lanes::Lanes;
 pub(super) use self::lanes::vector_of;
+use self::past::Streaming;
 use self::rest::Ending;
 use super::Emitter;
 use super::frame::Place;
@@ -71,6 +72,11 @@ const STRAIGHT: i64 = 32;
 /// The bounds of a loop, if they are known.
 fn constants(begin: IntValue<'_>, end: IntValue<'_>) -> Option<(i64, i64)> {
     begin.get_sign_extended_constant().zip(end.get_sign_extended_constant())
+}
+
+/// True if a loop over an interval becomes straight code.
+fn is_straight((begin, end): (IntValue<'_>, IntValue<'_>), width: u32) -> bool {
+    constants(begin, end).is_some_and(|(begin, end)| end.saturating_sub(begin) <= STRAIGHT * i64::from(width))
 }
 
 /// The vectors of so many iterations: the first iteration and the width of each, from the widest to single ones.
@@ -158,14 +164,23 @@ impl<'ctx> Emitter<'ctx, '_> {
         let Some((mut known, whole, width)) = self.known_loop(counter, (begin, end), width, body) else {
             return Ok(false);
         };
-        let count = constants(begin, end).map(|(begin, end)| end.saturating_sub(begin));
-        let Some(streams) = self.may_stream(&known, begin, count, body)? else {
+        let is_long = !is_straight((begin, end), whole.min(width));
+        let Some(Streaming { may, lead }) = self.may_stream(&known, (begin, end), is_long, body)? else {
             return self.whole_loop(&known, span, width, body).map(|()| true);
         };
-        self.twice(streams, |emitter, is_streaming| {
+        let aligned = known.aligned;
+        self.twice(may, |emitter, is_streaming| {
+            let lead = lead.filter(|_| is_streaming);
             known.streams = is_streaming;
+            known.aligned = aligned.filter(|_| lead.is_none());
             // Lines that go past the caches are stored whole.
-            emitter.whole_loop(&known, span, if is_streaming { whole } else { width }, body)
+            let width = if is_streaming { whole } else { width };
+            let Some(lead) = lead else { return emitter.whole_loop(&known, span, width, body) };
+            let first = emitter.builder.build_int_add(begin, lead, "first_line")?;
+            emitter.count(begin, first, "k", Some(LoopHint::scalar()), |emitter, counter| {
+                emitter.scalar_iteration(known.counter, counter, body)
+            })?;
+            emitter.long_loop(&known, Span { begin: first, ..span }, width, body)
         })?;
         Ok(true)
     }

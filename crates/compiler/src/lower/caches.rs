@@ -36,6 +36,8 @@ use crate::levels::{At, Position};
 
 /// The bytes of a line.
 const LINE: u64 = 64;
+/// The bytes of a row whose first and last line may be stored in part.
+const LONG_ROW: u64 = 4096;
 /// With so many entries for each row, a loop reads a row again while a cache still has it.
 const OFTEN: i64 = 24;
 /// The least lines of a row that is prefetched: finding its coordinate takes as long as reading as many that are near.
@@ -50,13 +52,13 @@ pub(super) fn past(cx: &mut Lowerer<'_>, access: &AccessKey) -> Option<ExprId> {
     };
     let inner = innermost(&cx.kernel.stmt, access.tensor, None)?;
     let tensor = &cx.kernel.tensors[access.tensor];
-    // The rows of a packed result begin and end inside of lines.
-    if cx.kernel.updates || tensor.view.is_some() || tensor.format.packing().is_some() || !in_lanes(inner) {
+    if cx.kernel.updates || tensor.view.is_some() || !in_lanes(inner) {
         return None;
     }
-    // The bytes that the loop stores, where that is known: lines are stored whole or not at all.
+    // The bytes that the loop stores at most, where that is known: lines are stored whole, so that short rows have to consist of lines.
     let bytes = cx.b.as_const(cx.size(inner)).map(|count| count.bits.wrapping_mul(tensor.dtype.size() as u64));
-    if bytes.is_some_and(|bytes| !bytes.is_multiple_of(LINE)) {
+    let is_packed = tensor.format.packing().is_some();
+    if bytes.is_some_and(|bytes| bytes < LONG_ROW && (is_packed || !bytes.is_multiple_of(LINE))) {
         return None;
     }
     let limit = cx.options.reach.kept;

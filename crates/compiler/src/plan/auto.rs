@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Lanes run innermost loops that add up in a variable, those whose values all fit the registers, and those that add to neighbors
-//! in a dense row. Loops that only copy or combine values once are left to the back end: memory bounds them.
+//! in a dense row or set them: a row of a large result is stored past the caches then.
 //!
 //! Paper: Senanayake et al. 2020, §7, leaves the choice to the user.
 
@@ -182,7 +182,7 @@ fn in_lanes(kernel: &Kernel) -> Vec<VarId> {
     lanes.extend(summed_up(kernel, &kernel.stmt));
     let more: Vec<VarId> = tested(kernel, &kernel.stmt).into_iter().filter(|var| !lanes.contains(var)).collect();
     lanes.extend(more);
-    let rows: Vec<VarId> = added_to(kernel, &kernel.stmt).into_iter().filter(|var| !lanes.contains(var)).collect();
+    let rows: Vec<VarId> = written_to(kernel, &kernel.stmt).into_iter().filter(|var| !lanes.contains(var)).collect();
     lanes.extend(rows);
     // Lanes of any loop over a variable are those of all: some would add to one place at once.
     let scattered = scattered_beside(&kernel.stmt);
@@ -271,14 +271,16 @@ fn tested(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
     }
 }
 
-/// The variables whose loops are innermost and dense and add to neighboring elements of a dense tensor.
-fn added_to(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
+/// The variables whose loops are innermost and dense and add to neighboring elements of a dense tensor, or set those of a result.
+fn written_to(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
     let (mut found, mut walks) = (Vec::new(), Vec::new());
     stmt.visit_assigns(&mut |assign| {
         walks.extend(assign.rhs.accesses().into_iter().chain([&assign.lhs]).map(AccessKey::from));
-        let dense = kernel.tensors[assign.lhs.tensor].format.is_dense();
+        let tensor = &kernel.tensors[assign.lhs.tensor];
+        let is_row =
+            tensor.format.is_dense() && (matches!(assign.op, AssignOp::Reduce(_)) || tensor.role == Role::Result);
         let last = last_var(kernel, &AccessKey::from(&assign.lhs));
-        found.extend(last.filter(|_| dense && matches!(assign.op, AssignOp::Reduce(_))));
+        found.extend(last.filter(|_| is_row));
     });
     found.retain(|var| {
         walks.iter().all(|key| !key.vars.contains(var) || last_var(kernel, key) == Some(*var))

@@ -2,10 +2,12 @@
 //!
 //! A line that is stored whole need not be loaded first, and puts nothing else out of the caches. The processor demands that
 //! vectors are aligned then, and it writes lines that are stored in part very slowly. So the streaming version runs where the
-//! condition of the store holds and the first element begins a line; and a loop of constant length has to fill its lines.
+//! condition of the store holds and the first element begins a line; and a loop of a small constant length has to fill its lines.
+//! A longer loop with one such store runs the iterations before the first whole line by themselves, if there are many lines behind.
 //!
 //! ```text
 //! for k in 0 .. 32 vector { C[i * 32 + k] = w[k] past c; }     if c and &C[i * 32] % 64 = 0 { 4 streaming stores } else { 4 stores }
+//! for k in 0 .. n vector { C[i * n + k] = w[k] past c; }       if c and n is large { stores up to a line; streaming stores } else { stores }
 //! ```
 //!
 //! Such stores are not in order with others (Intel, *Software Developer's Manual*, volume 1, section 10.4.6.2): whoever has
@@ -18,11 +20,14 @@ use lacunar_imp::{ArrayId, Block, ExprId, Stmt};
 use super::super::Emitter;
 use super::super::frame::Place;
 use super::super::value::Value;
+use super::constants;
 use super::known::Known;
 use crate::LlvmError;
 
 /// The bytes of a line.
 const LINE: i64 = 64;
+/// The bytes of a loop that is worth to be aligned.
+const LEAST_ALIGNED: i64 = 1024;
 
 /// A store that may go past the caches.
 struct Streamed {
@@ -31,28 +36,36 @@ struct Streamed {
     past: ExprId,
 }
 
+/// When the stores of a loop may stream.
+pub(super) struct Streaming<'ctx> {
+    /// The condition that they may.
+    pub(super) may: IntValue<'ctx>,
+    /// The iterations before the first whole line, if there may be some.
+    pub(super) lead: Option<IntValue<'ctx>>,
+}
+
 impl<'ctx> Emitter<'ctx, '_> {
-    /// The condition that the stores of a loop that begins at `begin` may stream, if some may. `count` is the number of its
-    /// iterations, where that is known.
+    /// The condition that the stores of a loop may stream, if some may. `is_long` says that the loop is no straight code.
     pub(super) fn may_stream(
         &mut self,
         known: &Known,
-        begin: IntValue<'ctx>,
-        count: Option<i64>,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        is_long: bool,
         body: &Block,
-    ) -> Result<Option<IntValue<'ctx>>, LlvmError> {
+    ) -> Result<Option<Streaming<'ctx>>, LlvmError> {
+        let count = constants(begin, end).map(|(begin, end)| end.saturating_sub(begin)).filter(|_| !is_long);
         let stores: Vec<Streamed> = body.iter().filter_map(|stmt| self.streamed(known, count, stmt)).collect();
         if stores.is_empty() {
             return Ok(None);
         }
         self.frame.places[known.counter.index()] = Some(Place::Value(Value::Int(begin)));
         self.begin_statement();
+        if let ([only], true) = (stores.as_slice(), is_long && !known.tests_words) {
+            return self.aligned(only, (begin, end)).map(Some);
+        }
         let mut all: Option<IntValue<'ctx>> = None;
-        for Streamed { array, index, past } in stores {
-            let (past, index) = (self.eval_int(past)?, self.eval_int(index)?);
-            let (first, _) = self.element(array, index)?;
-            let address = self.builder.build_ptr_to_int(first, self.context.i64_type(), "")?;
-            let place = self.builder.build_and(address, self.index(LINE - 1), "")?;
+        for store in &stores {
+            let (past, place) = (self.eval_int(store.past)?, self.place_in_line(store)?);
             let begins = self.builder.build_int_compare(IntPredicate::EQ, place, self.index(0), "begins_line")?;
             let may = self.builder.build_and(past, begins, "")?;
             all = Some(match all {
@@ -60,7 +73,37 @@ impl<'ctx> Emitter<'ctx, '_> {
                 None => may,
             });
         }
-        Ok(all)
+        Ok(all.map(|may| Streaming { may, lead: None }))
+    }
+
+    /// The bytes of its line before the element that a store begins with.
+    fn place_in_line(&mut self, &Streamed { array, index, .. }: &Streamed) -> Result<IntValue<'ctx>, LlvmError> {
+        let index = self.eval_int(index)?;
+        let (first, _) = self.element(array, index)?;
+        let address = self.builder.build_ptr_to_int(first, self.context.i64_type(), "")?;
+        Ok(self.builder.build_and(address, self.index(LINE - 1), "")?)
+    }
+
+    /// The iterations of a loop before the first whole line of its only store, and the condition that there is one, with many behind it.
+    fn aligned(
+        &mut self,
+        store: &Streamed,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+    ) -> Result<Streaming<'ctx>, LlvmError> {
+        let bytes = self.element_size(store.array);
+        let (past, place) = (self.eval_int(store.past)?, self.place_in_line(store)?);
+        let left = self.builder.build_int_sub(self.index(LINE), place, "")?;
+        let left = self.builder.build_and(left, self.index(LINE - 1), "")?;
+        let lead = self.builder.build_int_unsigned_div(left, self.index(bytes), "lead")?;
+        let part = self.builder.build_and(place, self.index(bytes - 1), "")?;
+        let is_whole = self.builder.build_int_compare(IntPredicate::EQ, part, self.index(0), "")?;
+        // If the difference wraps around, the loop is empty, or as long as no array.
+        let count = self.builder.build_int_sub(end, begin, "")?;
+        let is_long =
+            self.builder.build_int_compare(IntPredicate::SGE, count, self.index(LEAST_ALIGNED / bytes), "")?;
+        let may = self.builder.build_and(past, is_whole, "")?;
+        let may = self.builder.build_and(may, is_long, "")?;
+        Ok(Streaming { may, lead: Some(lead) })
     }
 
     /// A statement of the body as a store of whole lines in order, if it is one.

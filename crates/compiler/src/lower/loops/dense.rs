@@ -49,7 +49,7 @@ pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Re
     let kind = l.kind(cx);
     if let Some((result, number)) = packed_run(cx, l, interval) {
         let run = (&result, number);
-        if number == 1 || l.scope.position(&result, number - 1).is_some() {
+        if is_stored_above(&result, number, l.scope) {
             return over_run(cx, l, run);
         }
         // Loops in another order come to places above that are not stored: a run under one is empty, and is not asked for.
@@ -86,7 +86,14 @@ fn packed_run(cx: &Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Option<(Acc
     let is_known = |other: usize| cx.kernel.provenance.is_known(var_of(other), &bound);
     let is_whole = (0..number).all(is_known) && !(number + 1..result.vars.len()).any(is_known);
     let dim = result.vars.iter().position(|var| *var == l.var)?;
-    (is_whole && region::computed::leads_to_run(cx.kernel, dim, l.scope)).then_some((result, number))
+    let is_found = is_stored_above(&result, number, l.scope) || region::computed::leads_to_run(cx.kernel, dim, l.scope);
+    (is_whole && is_found).then_some((result, number))
+}
+
+/// True if the place above a level of a packed result is stored for certain: each coordinate of the first level is, and the position of a
+/// loop over a run.
+fn is_stored_above(result: &AccessKey, number: usize, scope: &Scope) -> bool {
+    number == 1 || scope.position(result, number - 1).is_some()
 }
 
 /// The loop over the positions of a run of a packed result.
