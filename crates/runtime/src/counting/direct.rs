@@ -23,11 +23,11 @@ use crate::words::Word;
 const AHEAD: usize = 64;
 /// A target of more bytes than this does not fit the caches: a prefetch saves a quarter to a third of the time.
 const BEYOND: usize = 8 << 20;
-/// A target of at most so many bytes fits the second cache, and is not prefetched. Between the two limits a trial decides: the processor, the
-/// other users of the third cache and the matrix do. A prefetch makes `bcsstk33` and `delaunay_n16` a third slower on Zen 5, and twice as
-/// fast on Zen 3. (The trial misjudges `cvxbqp1` on Zen 3, which takes 1.5 times as long then.)
+/// A target of at most so many bytes fits the second cache, and is not prefetched. Between the two limits trials decide: the processor, the
+/// other users of the third cache and the part of the matrix do. A prefetch makes `bcsstk33` and `delaunay_n16` a third slower on Zen 5, and
+/// twice as fast on Zen 3; for the first entries of `cvxbqp1` it is faster there, and slower for most others.
 const NEAR: usize = 1 << 20;
-/// The entries in each turn of a trial, and the least entries that are worth one.
+/// The entries in each turn of a trial, and those from one trial to the next, which are the least that are worth one.
 const TURN: usize = 4096;
 const TRIED: usize = 16 * TURN;
 /// The number of entries whose places are found before the first of them is written. Once a counter's load has met a store of the same
@@ -72,11 +72,13 @@ pub unsafe fn put_separate<R: Runs, K: Key, V: Word>(
         });
     };
     let bytes = source.values.len() * (size_of::<K>() + size_of::<V>());
-    let fetches = match positions.len() {
-        _ if bytes > BEYOND => true,
-        TRIED.. if bytes > NEAR => is_faster(|fetches, turn| put(fetches, positions.start + (turn + 1) * TURN)),
-        _ => false,
-    };
+    let mut fetches = bytes > BEYOND;
+    if !fetches && bytes > NEAR {
+        for begin in positions.clone().step_by(TRIED).take_while(|begin| begin + TRIED <= positions.end) {
+            fetches = is_faster(|fetches, turn| put(fetches, begin + (turn + 1) * TURN));
+            put(fetches, begin + TRIED);
+        }
+    }
     put(fetches, positions.end);
 }
 
