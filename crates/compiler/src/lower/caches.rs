@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! C(i,k) = A(i,j) * B(j,k)     A: csr, 128 columns
-//!   let past = i_size * 128 * 8 > 16 MiB            C: no line of it is read before the kernel ends, and few are kept
-//!   let far = j_size * 128 * 8 > 16 MiB             B: rows are read in the order of A's coordinates, which no processor foresees
+//!   let past = i_size * 128 > 16 MiB / 8            C: no line of it is read before the kernel ends, and few are kept
+//!   let far = j_size * 128 > 16 MiB / 8             B: rows are read in the order of A's coordinates, which no processor foresees
 //!   for p in begin .. end {
 //!     let ahead = A2_crd[min(p + 8, stored - 1)];   positions of A are contiguous: the coordinates of the next rows follow
 //!     prefetch B_vals[ahead * 128 .. ahead * 128 + 128];
@@ -30,7 +30,7 @@ use lacunar_notation::{AssignOp, Role, TensorId, VarId};
 use super::Lowerer;
 use super::derive::position;
 use super::scope::{Fact, Scope};
-use super::storage::{count_positions, extent, level, values};
+use super::storage::{count_positions, count_values, extent, level, values};
 use crate::iterate::iterators::{AccessKey, Iterator, level_var};
 use crate::levels::{At, Position};
 
@@ -44,7 +44,7 @@ const OFTEN: i64 = 24;
 const LEAST_LINES: u64 = 4;
 
 /// The condition that a dense result is more than caches keep, where its values are set in lanes, each once, in order.
-pub(super) fn past(cx: &mut Lowerer<'_>, access: &AccessKey) -> Option<ExprId> {
+pub(super) fn past(cx: &mut Lowerer<'_>, access: &AccessKey, scope: &Scope) -> Option<ExprId> {
     let last = level_var(cx.kernel, access, access.vars.len().checked_sub(1)?);
     let in_lanes = |leaf: VarId| {
         let provenance = &cx.kernel.provenance;
@@ -63,6 +63,11 @@ pub(super) fn past(cx: &mut Lowerer<'_>, access: &AccessKey) -> Option<ExprId> {
     }
     let limit = cx.options.reach.kept;
     cx.note(format!("`{}` is stored past the caches where it has more than {}", cx.name(access.tensor), amount(limit)));
+    if is_packed {
+        let stored = count_values(cx, access, scope);
+        let stored = cx.b.cast(DType::F64, stored);
+        return Some(exceeds(cx, access, stored, limit));
+    }
     Some(is_more(cx, access, limit))
 }
 
@@ -116,14 +121,19 @@ pub(super) fn is_more_than_kept(cx: &mut Lowerer<'_>, access: &AccessKey) -> Exp
 
 /// The condition that the values of a dense tensor take more bytes than some.
 fn is_more(cx: &mut Lowerer<'_>, access: &AccessKey, bytes: u64) -> ExprId {
-    let size = cx.kernel.tensors[access.tensor].dtype.size() as f64;
-    let mut elements = cx.b.constant(Const::real(DType::F64, size));
+    let mut elements = cx.b.constant(Const::real(DType::F64, 1.0));
     for number in 0..access.vars.len() {
         let extent = cx.size(level_var(cx.kernel, access, number));
         let extent = cx.b.cast(DType::F64, extent);
         elements = cx.b.mul(elements, extent);
     }
-    let limit = cx.b.constant(Const::real(DType::F64, bytes as f64));
+    exceeds(cx, access, elements, bytes)
+}
+
+/// The condition that so many values of a tensor take more bytes than some.
+fn exceeds(cx: &mut Lowerer<'_>, access: &AccessKey, elements: ExprId, bytes: u64) -> ExprId {
+    let size = cx.kernel.tensors[access.tensor].dtype.size() as f64;
+    let limit = cx.b.constant(Const::real(DType::F64, bytes as f64 / size));
     cx.b.compare(CompareOp::Gt, elements, limit)
 }
 

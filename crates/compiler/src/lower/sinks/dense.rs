@@ -74,7 +74,7 @@ pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> R
     let once = once(cx, &access);
     let clearing = if once.is_some() { Clearing::Never } else { clearing(cx, &access) };
     let past = match clearing {
-        Clearing::Never => past(cx, &access).map(|past| cx.b.define("past", past)),
+        Clearing::Never => past(cx, &access, scope).map(|past| cx.b.define("past", past)),
         // The elements that were cleared are in the cache.
         Clearing::Inside(_) | Clearing::Strips { .. } => None,
     };
