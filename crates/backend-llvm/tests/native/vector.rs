@@ -521,6 +521,26 @@ fn stores_past_the_caches_store_the_same() {
 }
 
 #[test]
+fn long_loops_begin_to_stream_at_a_whole_line() {
+    let places: Vec<Vec<i64>> = (0..12).flat_map(|first| [vec![first, 3 * first], vec![2 * first, first]]).collect();
+    let places: Vec<&[i64]> = places.iter().map(Vec::as_slice).collect();
+    for (ty, len) in [("f64", 160), ("f64", 500), ("f32", 300), ("f32", 1111), ("i16", 600), ("u8", 2100), ("c64", 161)] {
+        let dtype = DType::ALL.into_iter().find(|dtype| dtype.to_string() == ty).unwrap();
+        for end in ["n", &len.to_string()] {
+            let text = format!(
+                "kernel lines(in a: {ty}[], out y: {ty}[], out t: {ty}[], b: i64, e: i64) {{
+                  let n: i64 = max(b, {len});
+                  var sum: {ty} = {ty}(0);
+                  for k in b .. {end} vector {{ let v: {ty} = a[k]; y[e + k] = v + v past e >= 0; sum = sum + v; }}
+                  t[0] = sum;
+                }}"
+            );
+            check(&text, &[numbers(dtype, len + 64), numbers(dtype, len + 64), numbers(dtype, 1)], &places);
+        }
+    }
+}
+
+#[test]
 fn whole_lines_are_stored_past_the_caches() {
     let count = |text: &str| {
         let ir = llvm_ir(&function(text), &CompileOptions::default()).unwrap();
@@ -537,6 +557,7 @@ fn whole_lines_are_stored_past_the_caches() {
     assert!(some > 0 && (fence > 0 || !cfg!(target_arch = "x86_64")));
     assert_eq!(store(32, "e + k", ""), (0, 0));
     assert_eq!(store(33, "e + k", " past e > 5"), (0, 0));
+    assert!(store(500, "e + k", " past e > 5").0 > 0);
     assert_eq!(store(32, "e + 2 * k", " past e > 5"), (0, 0));
     assert_eq!(store(32, "e + k", " past k > 5"), (0, 0));
 }
