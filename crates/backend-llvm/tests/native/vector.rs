@@ -524,7 +524,8 @@ fn stores_past_the_caches_store_the_same() {
 fn long_loops_begin_to_stream_at_a_whole_line() {
     let places: Vec<Vec<i64>> = (0..12).flat_map(|first| [vec![first, 3 * first], vec![2 * first, first]]).collect();
     let places: Vec<&[i64]> = places.iter().map(Vec::as_slice).collect();
-    for (ty, len) in [("f64", 160), ("f64", 500), ("f32", 300), ("f32", 1111), ("i16", 600), ("u8", 2100), ("c64", 161)] {
+    for (ty, len) in [("f64", 160), ("f64", 500), ("f32", 300), ("f32", 1111), ("i16", 600), ("u8", 2100), ("c64", 161)]
+    {
         let dtype = DType::ALL.into_iter().find(|dtype| dtype.to_string() == ty).unwrap();
         for end in ["n", &len.to_string()] {
             let text = format!(
