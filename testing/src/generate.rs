@@ -1,7 +1,7 @@
 //! Random programs: expressions, formats, types, sizes and data, each from a seed.
 //!
 //! Expressions have up to four operands of order 0 to 4 over up to five variables of size 0 to 6, now and then to 140 and seldom
-//! of 1000; all operators and functions, literals, conversions, explicit sums, repeated variables (`A(i,i)`), repeated and
+//! of some 1000; all operators and functions, literals, conversions, explicit sums, repeated variables (`A(i,i)`), repeated and
 //! transposed operands, terms that lack variables of others, broadcasts, `+=`, and further statements that read results or
 //! repeat others, and now and then 7 to 10 operands more. Each
 //! program has a habit: much of one thing, so that its combinations are met. Formats are those of [`crate::layouts`], some

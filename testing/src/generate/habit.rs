@@ -102,7 +102,8 @@ pub(super) fn sizes(rng: &mut Rng, habit: Habit) -> [u64; 5] {
         }
         6 => {
             sizes = sizes.map(|size| size.min(2));
-            sizes[one] = 1000;
+            // Rows of any lengths begin anywhere in a line.
+            sizes[one] = rng.u64(990..=1010);
         }
         _ => {}
     }

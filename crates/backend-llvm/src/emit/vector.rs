@@ -46,7 +46,6 @@ use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Function, Reduction, V
 use self::known::Known;
 use self::lanes::Lanes;
 pub(super) use self::lanes::vector_of;
-use self::past::Streaming;
 use self::rest::Ending;
 use super::Emitter;
 use super::frame::Place;
@@ -165,23 +164,10 @@ impl<'ctx> Emitter<'ctx, '_> {
             return Ok(false);
         };
         let is_long = !is_straight((begin, end), whole.min(width));
-        let Some(Streaming { may, lead }) = self.may_stream(&known, (begin, end), is_long, body)? else {
+        let Some(streaming) = self.may_stream(&known, (begin, end), is_long, body)? else {
             return self.whole_loop(&known, span, width, body).map(|()| true);
         };
-        let aligned = known.aligned;
-        self.twice(may, |emitter, is_streaming| {
-            let lead = lead.filter(|_| is_streaming);
-            known.streams = is_streaming;
-            known.aligned = aligned.filter(|_| lead.is_none());
-            // Lines that go past the caches are stored whole.
-            let width = if is_streaming { whole } else { width };
-            let Some(lead) = lead else { return emitter.whole_loop(&known, span, width, body) };
-            let first = emitter.builder.build_int_add(begin, lead, "first_line")?;
-            emitter.count(begin, first, "k", Some(LoopHint::scalar()), |emitter, counter| {
-                emitter.scalar_iteration(known.counter, counter, body)
-            })?;
-            emitter.long_loop(&known, Span { begin: first, ..span }, width, body)
-        })?;
+        self.both_versions(&mut known, streaming, span, (whole, width), body)?;
         Ok(true)
     }
 
@@ -227,10 +213,10 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// The loop, by its length.
     fn whole_loop(&mut self, known: &Known, span: Span<'ctx>, width: u32, body: &Block) -> Result<(), LlvmError> {
-        let Span { begin, end, .. } = span;
-        match constants(begin, end).map(|(begin, end)| (begin, end.saturating_sub(begin))) {
+        let bounds = (span.begin, span.end);
+        match constants(span.begin, span.end).map(|(begin, end)| (begin, end.saturating_sub(begin))) {
             Some((_, count)) if count <= 0 => Ok(()),
-            Some((begin, count)) if count <= STRAIGHT * i64::from(width) => {
+            Some((begin, count)) if is_straight(bounds, width) => {
                 if known.reductions.is_empty() {
                     self.straight(known, &vectors_of(begin, count, width), body)
                 } else {

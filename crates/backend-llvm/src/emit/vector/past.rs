@@ -19,9 +19,10 @@ use lacunar_imp::{ArrayId, Block, ExprId, Stmt};
 
 use super::super::Emitter;
 use super::super::frame::Place;
+use super::super::hints::LoopHint;
 use super::super::value::Value;
-use super::constants;
 use super::known::Known;
+use super::{Span, constants};
 use crate::LlvmError;
 
 /// The bytes of a line.
@@ -39,9 +40,9 @@ struct Streamed {
 /// When the stores of a loop may stream.
 pub(super) struct Streaming<'ctx> {
     /// The condition that they may.
-    pub(super) may: IntValue<'ctx>,
+    may: IntValue<'ctx>,
     /// The iterations before the first whole line, if there may be some.
-    pub(super) lead: Option<IntValue<'ctx>>,
+    lead: Option<IntValue<'ctx>>,
 }
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -116,8 +117,34 @@ impl<'ctx> Emitter<'ctx, '_> {
             .then_some(Streamed { array, index, past })
     }
 
+    /// Emits a loop twice, with vectors of `whole` lanes where its stores stream, and of `width` lanes elsewhere. Lines that go past the
+    /// caches are stored whole.
+    pub(super) fn both_versions(
+        &mut self,
+        known: &mut Known,
+        Streaming { may, lead }: Streaming<'ctx>,
+        span: Span<'ctx>,
+        (whole, width): (u32, u32),
+        body: &Block,
+    ) -> Result<(), LlvmError> {
+        let aligned = known.aligned;
+        self.twice(may, |emitter, is_streaming| {
+            known.streams = is_streaming;
+            let Some(lead) = lead.filter(|_| is_streaming) else {
+                known.aligned = aligned;
+                return emitter.whole_loop(known, span, if is_streaming { whole } else { width }, body);
+            };
+            known.aligned = None;
+            let first = emitter.builder.build_int_add(span.begin, lead, "first_line")?;
+            emitter.count(span.begin, first, "k", Some(LoopHint::scalar()), |emitter, counter| {
+                emitter.scalar_iteration(known.counter, counter, body)
+            })?;
+            emitter.long_loop(known, Span { begin: first, ..span }, whole, body)
+        })
+    }
+
     /// Emits two versions of something: one for where its stores may stream, and one for elsewhere.
-    pub(super) fn twice(
+    fn twice(
         &mut self,
         streams: IntValue<'ctx>,
         mut version: impl FnMut(&mut Self, bool) -> Result<(), LlvmError>,

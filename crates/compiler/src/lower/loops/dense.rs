@@ -90,8 +90,8 @@ fn packed_run(cx: &Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Option<(Acc
     (is_whole && is_found).then_some((result, number))
 }
 
-/// True if the place above a level of a packed result is stored for certain: each coordinate of the first level is, and the position of a
-/// loop over a run.
+/// True if a packed result stores the parent position of a level: it stores each coordinate of its first level, and each position of a loop
+/// over a run.
 fn is_stored_above(result: &AccessKey, number: usize, scope: &Scope) -> bool {
     number == 1 || scope.position(result, number - 1).is_some()
 }
