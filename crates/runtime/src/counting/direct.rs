@@ -27,8 +27,9 @@ const BEYOND: usize = 8 << 20;
 /// other users of the third cache and the part of the matrix do. A prefetch makes `bcsstk33` and `delaunay_n16` a third slower on Zen 5, and
 /// twice as fast on Zen 3; for the first entries of `cvxbqp1` it is faster there, and slower for most others.
 const NEAR: usize = 1 << 20;
-/// The entries in each turn of a trial, and those from one trial to the next, which are the least that are worth one.
+/// The entries in each turn of a trial.
 const TURN: usize = 4096;
+/// The entries from one trial to the next. Fewer are not worth a trial.
 const TRIED: usize = 16 * TURN;
 /// The number of entries whose places are found before the first of them is written. Once a counter's load has met a store of the same
 /// counter, a processor may let it wait until the addresses of all stores before it are known. Where an entry is written before the next
