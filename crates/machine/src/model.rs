@@ -409,6 +409,16 @@ impl Machine {
         let lines = (self.caches.level_2 / 64 / 2).max(1);
         (1u64 << lines.ilog2()) as f64
     }
+
+    /// The bytes that stay in the third level: half of it, for it is shared; of the second level where there is no third.
+    ///
+    /// ```
+    /// assert_eq!(lacunar_machine::Machine::named("zen4").unwrap().shared_bytes(), f64::from(16 << 20));
+    /// ```
+    pub fn shared_bytes(&self) -> f64 {
+        let Caches { level_2, level_3, .. } = self.caches;
+        (level_3.max(level_2) / 2) as f64
+    }
 }
 
 #[cfg(test)]

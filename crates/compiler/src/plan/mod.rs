@@ -29,6 +29,7 @@ mod lookup;
 mod maps;
 mod order;
 mod packed;
+mod panels;
 mod rows;
 mod same;
 mod skew;

@@ -8,20 +8,18 @@
 //!   reorder(i, j, k), split(k, k0, k1, 32), reorder(i, k0, j, k1), precompute(A(i,j) * B(j,k), k1, k1, dense),
 //!   parallelize(i, cpu, none), parallelize(k1, vector, ignore)
 //! D(i,l) = A(i,k) * B(k,l)      A: packed(lower), and B is more than the caches hold: each strip of B stays in them for all i
+//!                               (of a packed A(i,j,k), for all j of an i)
 //!   reorder(i, k, l), split(l, l0, l1, 32), reorder(l0, i, k, l1), precompute(A(i,k) * B(k,l), l1, l1, dense),
 //!   parallelize(i, cpu, none), parallelize(l1, vector, ignore)
-//! C(i,j) = X(t,i) * X(t,j)      all dense, and many of i and j: rows of a strip are formed together, of what is loaded once
-//!   reorder(i, t, j), split(i, i0, i1, 8), split(j, j0, j1, 16), reorder(i0, j0, t, i1, j1),
-//!   precompute(X(t,i) * X(t,j), {i1, j1}, {i1, j1}, dense), parallelize(i0, cpu, none), parallelize(j1, vector, ignore)
 //! C(i,j) = A(i,j) * D(i,k) * E(j,k)      the sum over k itself
 //!   reorder(i, j, k), parallelize(i, cpu, none), parallelize(k, vector, ignore)
 //! ```
 //!
 //! Without strips, every addition goes through memory, or a loop of a length that nobody knows stands innermost. Demands: the last
-//! variable is innermost and dense wherever it is read or written. Inner sums whose factors are fewer get strips of their own.
+//! variable is innermost and dense wherever it is read or written. Inner sums whose factors are fewer get strips of their own. Where all is dense and
+//! large, strips of several rows are formed together (`panels`).
 //!
-//! Papers: Senanayake et al. 2020, §5 (`split`, `precompute`), and Figure 7, where users write such tiles; Goto and van de Geijn, *Anatomy of
-//! high-performance matrix multiplication* (2008), §6: tiles of registers.
+//! Paper: Senanayake et al. 2020, §5 (`split`, `precompute`), and Figure 7, where users write such strips.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +31,6 @@ use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, TensorId, VarId, Worksp
 use super::given::order_command;
 use super::order::{choose, choose_factored};
 use super::skew::fresh;
-use super::storage;
 use super::traffic::{LINE_BYTES, Memory};
 use super::{Request, Search};
 use crate::concretize::{REGISTER_BYTES, fits_registers};
@@ -49,30 +46,27 @@ const OFTEN: f64 = 4.0;
 /// The sums of so many rows are near at least, where rows are taken whole: one then stays in the first cache.
 const ROWS_NEAR: f64 = 32.0;
 
-/// The least number of tiles, along either side: other elements are formed as rows are.
-const LEAST_TILES: u64 = 4;
-
 /// The way in which long rows are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taken {
     /// In strips, one row after the other.
     Strips,
-    /// A strip of all rows, then the next one.
-    StripsOfAll,
+    /// Inside of so many loops: a strip of all rows, then the next one.
+    StripsOfAll(usize),
     /// As they are.
     Whole,
 }
 
 /// A statement, its loops in order, and the planner's choices for them.
-struct Rows<'a> {
-    kernel: &'a Kernel,
-    lhs: &'a Access,
-    summed: &'a [VarId],
-    body: &'a Expr,
-    order: Vec<VarId>,
+pub(super) struct Rows<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) lhs: &'a Access,
+    pub(super) summed: &'a [VarId],
+    pub(super) body: &'a Expr,
+    pub(super) order: Vec<VarId>,
     chosen: &'a Schedule,
-    strict: bool,
-    memory: Memory,
+    pub(super) strict: bool,
+    pub(super) memory: Memory,
 }
 
 /// A schedule for `lhs = flat` whose rows are summed up in registers, if there are such rows. Threads and lanes share the loops
@@ -134,63 +128,6 @@ impl<'a> Rows<'a> {
         Some(kinds)
     }
 
-    /// Strips of several rows together, where all is dense and large, and one factor of a row serves them all.
-    fn tiled(&self) -> Option<Vec<CommandKind>> {
-        let (&row, outer) = self.order.split_last()?;
-        let first = outer.iter().position(|var| self.summed.contains(var))?;
-        let (around, [tiled]) = outer[..first].split_at_checked(first.checked_sub(1)?)? else { return None };
-        let (place_of, size_of) = (
-            |var: VarId, number: u64| fresh(self.kernel, &format!("{}{number}", self.kernel.vars[var].name)),
-            |var: VarId| self.kernel.vars[var].size,
-        );
-        let (tile_rows, row_bytes) = self.memory.tile;
-        let width = row_bytes / self.body.dtype.arithmetic().size() as u64;
-        let is_large = |var: VarId, size: u64| size_of(var).is_some_and(|all| all >= LEAST_TILES * size);
-        let is_alone = outer[first..].iter().all(|var| self.summed.contains(var)) && !self.summed.contains(&row);
-        let is_shared = |access: &AccessKey| access.vars.contains(&row) && !access.vars.contains(tiled);
-        let is_array = |access: AccessKey| !storage::is_sparse(self.kernel, access.tensor);
-        let fits = is_alone
-            && width > 1
-            && is_large(row, width)
-            && is_large(*tiled, tile_rows)
-            && self.is_row(row)
-            && self.accesses().all(is_array)
-            && self.body.accesses().into_iter().map(AccessKey::from).any(|access| is_shared(&access))
-            && self.precomputed(&[]).len() == 1;
-        if !fits {
-            return None;
-        }
-        let [tiles, rows, strips, places] =
-            [(*tiled, 0), (*tiled, 1), (row, 0), (row, 1)].map(|(var, number)| place_of(var, number));
-        let split = |var: VarId, outer: &Name, inner: &Name, size: u64| CommandKind::Split {
-            var: self.name(var),
-            outer: outer.clone(),
-            inner: inner.clone(),
-            size,
-        };
-        let mut kinds = vec![split(*tiled, &tiles, &rows, tile_rows), split(row, &strips, &places, width)];
-        let names = |vars: &[VarId]| vars.iter().map(|var| self.name(*var)).collect::<Vec<Name>>();
-        let inside = [rows, places.clone()];
-        kinds.push(CommandKind::Reorder(
-            [&names(around)[..], &[tiles.clone(), strips], &names(&outer[first..]), &inside].concat(),
-        ));
-        kinds.extend(self.precomputed(&inside));
-        let is_of = |name: &Name, var: &VarId| name.text == self.kernel.vars[*var].name;
-        let of_tiles = |kind: CommandKind| match kind {
-            CommandKind::Parallelize { var, unit, race } if is_of(&var, tiled) => {
-                CommandKind::Parallelize { var: tiles.clone(), unit, race }
-            }
-            // The sums are inside of tiles, each of which one thread forms.
-            CommandKind::Parallelize { var, unit, .. } if self.summed.iter().any(|summed| is_of(&var, summed)) => {
-                CommandKind::Parallelize { var: tiles.clone(), unit, race: Race::None }
-            }
-            other => other,
-        };
-        kinds.extend(self.shared(|unit| unit == Unit::CpuThread).map(of_tiles));
-        kinds.push(CommandKind::Parallelize { var: places, unit: Unit::CpuVector, race: Race::Ignore });
-        Some(kinds)
-    }
-
     /// Rows of unknown or great length, in strips.
     fn long(&self) -> Option<Vec<CommandKind>> {
         let (&row, outer) = self.order.split_last()?;
@@ -205,28 +142,30 @@ impl<'a> Rows<'a> {
         }
         let part = |number| fresh(self.kernel, &format!("{}{number}", self.kernel.vars[row].name));
         let (strip, place) = (part(0), part(1));
-        let size = self.kernel.vars[row].size.and_then(|all| even_strip(all, dtype)).unwrap_or(STRIP_BYTES / dtype);
-        let mut kinds =
-            vec![CommandKind::Split { var: self.name(row), outer: strip.clone(), inner: place.clone(), size }];
+        let even = || self.kernel.vars[row].size.and_then(|all| even_strip(all, dtype));
+        let split =
+            |size: u64| CommandKind::Split { var: self.name(row), outer: strip.clone(), inner: place.clone(), size };
+        let in_even_strips = || split(even().unwrap_or(STRIP_BYTES / dtype));
+        let mut kinds = Vec::new();
         match outer.iter().position(|var| self.summed.contains(var)) {
             // A workspace over strips does not tell which coordinates a sparse result has: rows are added to where they are.
-            Some(_) if !self.kernel.tensors[self.lhs.tensor].format.is_dense() => {}
+            Some(_) if !self.kernel.tensors[self.lhs.tensor].format.is_dense() => kinds.push(in_even_strips()),
             // A result outside of any loop over its variables would be added to by all threads.
             None | Some(0) => return None,
             Some(first) => {
                 let names = |vars: &[VarId]| vars.iter().map(|var| self.name(*var)).collect::<Vec<Name>>();
-                let strips = [strip];
-                let (around, inside) = match self.taken(&outer[first..], row, size) {
+                let (depth, strips) = match self.taken(outer, first, row, STRIP_BYTES / dtype) {
                     Taken::Whole => {
                         let inner = self.precomputed(&[self.name(row)]).into_iter().skip(1);
                         let threads = self.shared(|unit| unit == Unit::CpuThread);
                         return Some(inner.chain(threads).chain([lanes(self.name(row))]).collect());
                     }
-                    Taken::StripsOfAll => (&strips[..], &names(&outer[..first])[..]),
-                    Taken::Strips => (&names(&outer[..first])[..], &strips[..]),
+                    Taken::StripsOfAll(depth) => (depth, split(STRIP_BYTES / dtype)),
+                    Taken::Strips => (first, in_even_strips()),
                 };
-                let sums = [&names(&outer[first..])[..], std::slice::from_ref(&place)];
-                kinds.push(CommandKind::Reorder([&[around, inside], &sums[..]].concat().concat()));
+                let (around, inside) = (names(&outer[..depth]), names(&outer[depth..]));
+                kinds.push(strips);
+                kinds.push(CommandKind::Reorder([around, vec![strip.clone()], inside, vec![place.clone()]].concat()));
                 kinds.extend(self.precomputed(std::slice::from_ref(&place)));
             }
         }
@@ -235,12 +174,14 @@ impl<'a> Rows<'a> {
         Some(kinds)
     }
 
-    /// The way to take the rows that sums read. Where a packed operand tells how often they are read, and they are more than the caches
-    /// hold, it depends on that: strips of all rows stay in the caches until they are read again; what comes from beyond the caches anyway
-    /// comes fastest one whole row after the other, while the sums of a row stay near.
+    /// The way to take the rows that sums read, which stand from place `first` on in the loops around the row. Where a packed operand tells
+    /// how often they are read, and they are more than the caches hold, it depends on that: strips of all rows stay in the caches until
+    /// they are read again, in as many inner loops as that takes; what comes from beyond the caches anyway comes fastest one whole row after
+    /// the other, while the sums of a row stay near.
     ///
     /// Loops over other stored coordinates may come to a few rows here and there.
-    fn taken(&self, sums: &[VarId], row: VarId, strip: u64) -> Taken {
+    fn taken(&self, outer: &[VarId], first: usize, row: VarId, strip: u64) -> Taken {
+        let sums = &outer[first..];
         let read = self.body.accesses();
         let size_of = |var: &VarId| self.kernel.vars[*var].size.map(|size| size as f64);
         let packed = |access: &&Access| self.kernel.tensors[access.tensor].packed_count();
@@ -260,26 +201,29 @@ impl<'a> Rows<'a> {
         }
         let near = self.memory.near_bytes();
         let row_bytes = row_size * self.body.dtype.arithmetic().size() as f64;
-        match again >= OFTEN * all {
+        // Inside of so many loops, rows are still read often.
+        let around = |depth: usize| outer[..depth].iter().map(size_of).product::<Option<f64>>();
+        let often = |depth: &usize| around(*depth).is_some_and(|around| again >= OFTEN * all * around);
+        match (0..first).rev().find(often) {
             _ if all <= near => Taken::Strips,
-            true if all / row_size * strip as f64 <= near => Taken::StripsOfAll,
-            false if row_bytes <= near / ROWS_NEAR => Taken::Whole,
+            Some(depth) if all / row_size * strip as f64 <= near => Taken::StripsOfAll(depth),
+            None if row_bytes <= near / ROWS_NEAR => Taken::Whole,
             _ => Taken::Strips,
         }
     }
 
-    fn name(&self, var: VarId) -> Name {
+    pub(super) fn name(&self, var: VarId) -> Name {
         Name { text: self.kernel.vars[var].name.clone(), span: Span::NONE }
     }
 
     /// The commands by which loops are shared that were chosen, of some units.
-    fn shared(&self, is_wanted: impl Fn(Unit) -> bool) -> impl Iterator<Item = CommandKind> {
+    pub(super) fn shared(&self, is_wanted: impl Fn(Unit) -> bool) -> impl Iterator<Item = CommandKind> {
         let kinds = self.chosen.commands.iter().map(|command| &command.kind);
         kinds.filter(move |kind| matches!(kind, CommandKind::Parallelize { unit, .. } if is_wanted(*unit))).cloned()
     }
 
     /// The sums over a row in a workspace, and inner sums of fewer factors in workspaces of their own.
-    fn precomputed(&self, row: &[Name]) -> Vec<CommandKind> {
+    pub(super) fn precomputed(&self, row: &[Name]) -> Vec<CommandKind> {
         let precompute = |expr: Expr| CommandKind::Precompute {
             expr,
             vars: row.to_vec(),
@@ -305,7 +249,7 @@ impl<'a> Rows<'a> {
     }
 
     /// All accesses, that to the result last.
-    fn accesses(&self) -> impl Iterator<Item = AccessKey> {
+    pub(super) fn accesses(&self) -> impl Iterator<Item = AccessKey> {
         self.body.accesses().into_iter().chain([self.lhs]).map(AccessKey::from)
     }
 
@@ -315,7 +259,7 @@ impl<'a> Rows<'a> {
     }
 
     /// True if a variable walks through neighboring elements wherever it is.
-    fn is_row(&self, var: VarId) -> bool {
+    pub(super) fn is_row(&self, var: VarId) -> bool {
         self.levels_of(var, |is_last, is_full| is_last && is_full)
     }
 

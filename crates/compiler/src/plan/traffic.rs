@@ -28,6 +28,8 @@ const LINE: f64 = 64.0;
 pub struct Memory {
     /// The lines that stay in the cache of a thread.
     pub near: f64,
+    /// The bytes that stay in the cache that threads share.
+    pub shared: f64,
     /// The work of bringing another one in, in scalar iterations.
     pub line: f64,
     /// A tile of sums that stays in the registers: its rows, and the bytes of each.
@@ -37,7 +39,12 @@ pub struct Memory {
 impl Memory {
     /// The memory of a machine.
     pub fn of(machine: &Machine) -> Memory {
-        Memory { near: machine.near_lines(), line: machine.line_work(), tile: machine.tile() }
+        Memory {
+            near: machine.near_lines(),
+            shared: machine.shared_bytes(),
+            line: machine.line_work(),
+            tile: machine.tile(),
+        }
     }
 
     /// The bytes that are near.
