@@ -12,6 +12,7 @@
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use crate::array::Plain;
 use crate::buffer::Buffer;
@@ -108,6 +109,17 @@ impl<'a> Moved<'a> {
         let mut moved = unsafe { Moved::new(from, places)? };
         parallel::fill_chunks(moved.to.bytes_mut(), GRAIN, |_, bytes| bytes.fill(MaybeUninit::new(byte)));
         Ok(moved)
+    }
+
+    /// Fills places, which exist, with a byte that elements of the type may consist of.
+    ///
+    /// # Safety
+    /// Nobody else touches these places.
+    pub unsafe fn clear(&self, places: Range<u64>, byte: u8) {
+        let (len, size) = (self.to.len() as u64, self.from.dtype().size());
+        let (start, end) = (places.start.min(len) as usize, places.end.min(len) as usize);
+        // SAFETY: the target has these places, which by the caller's promise are nobody else's.
+        unsafe { self.target.get().add(start * size).write_bytes(byte, end.saturating_sub(start) * size) };
     }
 
     /// The elements as words, and the places that they go to, which are as many as said.

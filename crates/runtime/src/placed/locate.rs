@@ -8,8 +8,8 @@ use std::ops::Range;
 pub trait Locate {
     /// True if rows are entered one by one.
     const BY_ROW: bool = false;
-    /// A bin begins.
-    fn enter(&mut self, bin: usize);
+    /// A bin begins; gives its positions.
+    fn enter(&mut self, bin: usize) -> Range<u64>;
     /// A row begins, whose first entry is this one.
     fn enter_row(&mut self, _entry: usize) {}
     /// The position of the source's entry with a coordinate on the counted level.
@@ -20,7 +20,9 @@ pub trait Locate {
 pub struct Uncounted;
 
 impl Locate for Uncounted {
-    fn enter(&mut self, _bin: usize) {}
+    fn enter(&mut self, _bin: usize) -> Range<u64> {
+        0..1
+    }
 
     #[inline(always)]
     fn position(&self, _entry: usize, _coordinate: u64) -> u64 {
@@ -43,11 +45,12 @@ impl<'a> TableByBin<'a> {
 }
 
 impl Locate for TableByBin<'_> {
-    fn enter(&mut self, bin: usize) {
-        let own = self.edges[bin] as usize..self.edges[bin + 1] as usize;
-        for position in own {
-            self.table[self.coordinates[position] as usize] = position as u32;
+    fn enter(&mut self, bin: usize) -> Range<u64> {
+        let own = self.edges[bin]..self.edges[bin + 1];
+        for position in own.clone() {
+            self.table[self.coordinates[position as usize] as usize] = position as u32;
         }
+        own
     }
 
     #[inline(always)]
@@ -57,21 +60,26 @@ impl Locate for TableByBin<'_> {
 }
 
 /// Positions of coordinates where there is one bin.
-pub struct Table<'a>(&'a [u32]);
+pub struct Table<'a> {
+    table: &'a [u32],
+    count: u64,
+}
 
 impl<'a> Table<'a> {
-    /// The positions of a table by coordinate.
-    pub fn new(table: &'a [u32]) -> Table<'a> {
-        Table(table)
+    /// The positions of a table by coordinate, of which there are so many.
+    pub fn new(table: &'a [u32], count: u64) -> Table<'a> {
+        Table { table, count }
     }
 }
 
 impl Locate for Table<'_> {
-    fn enter(&mut self, _bin: usize) {}
+    fn enter(&mut self, _bin: usize) -> Range<u64> {
+        0..self.count
+    }
 
     #[inline(always)]
     fn position(&self, _entry: usize, coordinate: u64) -> u64 {
-        self.0.get(coordinate as usize).copied().map_or(u64::MAX, u64::from)
+        self.table.get(coordinate as usize).copied().map_or(u64::MAX, u64::from)
     }
 }
 
@@ -93,8 +101,9 @@ impl<'a> Slots<'a> {
 impl Locate for Slots<'_> {
     const BY_ROW: bool = true;
 
-    fn enter(&mut self, bin: usize) {
+    fn enter(&mut self, bin: usize) -> Range<u64> {
         self.edge = self.edges[bin];
+        self.edge..self.edges[bin + 1]
     }
 
     fn enter_row(&mut self, entry: usize) {
@@ -123,9 +132,10 @@ impl<'a> Shifted<'a> {
 }
 
 impl Locate for Shifted<'_> {
-    fn enter(&mut self, bin: usize) {
+    fn enter(&mut self, bin: usize) -> Range<u64> {
         let first = self.bounds.map_or(0, |bounds| bounds[bin].start);
         self.edge = self.edges[bin].wrapping_sub(first);
+        self.edges[bin]..self.edges[bin + 1]
     }
 
     #[inline(always)]

@@ -33,7 +33,6 @@ use crate::error::StorageError;
 use crate::fits::{by_rows, positions, widen};
 use crate::forms::Form;
 use crate::index_array::{index_array, of_width};
-use crate::moved::Moved;
 use crate::parallel;
 use crate::route::Facts;
 use crate::storage::{Assembly, LevelStorage, assembly, numbers};
@@ -319,7 +318,7 @@ impl Placing {
         }
         let mut table = Array::<u32>::zeroed(len)?;
         coordinates.iter().zip(0..).for_each(|(&coordinate, rank)| table[coordinate as usize] = rank);
-        self.fill(walk, crd, counted, || Table::new(&table))
+        self.fill(walk, crd, counted, || Table::new(&table, count))
     }
 
     /// The format with arrays wide enough for the stored dimensions and so many positions.
@@ -342,14 +341,13 @@ impl Placing {
         let format = self.widened(counted.count);
         let last = self.terms.len() - 1;
         let tensor = walk.source.tensor;
-        let mut moved = vec![Moved::over(tensor.values(), total, 0)?];
+        let mut moved = vec![(tensor.values(), 0)];
         let columns = tensor.levels()[tensor.order() - 1].crd();
         if let (Assembly::Single { absent }, Some(columns)) = (self.assemblies[last], columns) {
             // The largest number stands for no coordinate.
-            moved.push(Moved::over(columns, total, if absent { u8::MAX } else { 0 })?);
+            moved.push((columns, if absent { u8::MAX } else { 0 }));
         }
-        put(walk, crd, locate, &moved);
-        let mut moved = moved.into_iter().map(Moved::into_buffer);
+        let mut moved = put(walk, crd, locate, &moved, total)?.into_iter();
         let values = moved.next().ok_or_else(overflow)?;
         let beside = moved.next().map(|column| of_width(column, format.coordinates(last))).transpose()?;
         let Counted { size, arrays, .. } = counted;

@@ -151,7 +151,15 @@ struct Chunk<'a> {
     len: usize,
     /// The first one's entry.
     first: usize,
-    put: &'a mut dyn FnMut(usize, &[u64]),
+    put: &'a mut dyn Put,
+}
+
+/// What takes the places of entries.
+pub trait Put {
+    /// A bin begins, which has these places.
+    fn enter(&mut self, places: Range<u64>);
+    /// The places of an entry and of the following ones.
+    fn put(&mut self, first: usize, places: &[u64]);
 }
 
 impl Chunk<'_> {
@@ -168,7 +176,7 @@ impl Chunk<'_> {
     }
 
     fn empty(&mut self) {
-        (self.put)(self.first, &self.places[..self.len]);
+        self.put.put(self.first, &self.places[..self.len]);
         self.first += self.len;
         self.len = 0;
     }
@@ -230,21 +238,16 @@ impl Walk<'_> {
         }
     }
 
-    /// Calls `put` with the number of an entry and the places of this and the following ones, again and again.
-    pub fn places<C: Number, N: Locate>(
-        &self,
-        locate: &mut N,
-        rows: Range<usize>,
-        crd: &[C],
-        put: &mut dyn FnMut(usize, &[u64]),
-    ) {
+    /// Gives `put` the places of all entries under rows, and before those of each bin what places it has.
+    pub fn places<C: Number, N: Locate>(&self, locate: &mut N, rows: Range<usize>, crd: &[C], put: &mut dyn Put) {
         let mut chunk = Chunk { places: [0; CHUNK], len: 0, first: self.source.entries(rows.start).start, put };
         let (number, place) = (self.coordinates.innermost(), self.places.innermost());
         let blocks = number.block().and_then(|size| Some((size, place.factors(size)?)));
         for bin in self.bins_of(&rows) {
             let own = self.rows(bin);
             let own = own.start.max(rows.start)..own.end.min(rows.end);
-            locate.enter(bin);
+            let positions = locate.enter(bin);
+            chunk.put.enter(positions.start * self.block..positions.end * self.block);
             // Slots are counted row by row; nothing else tells rows of a bin apart.
             let step = if N::BY_ROW { 1 } else { own.len().max(1) };
             for start in own.clone().step_by(step) {
