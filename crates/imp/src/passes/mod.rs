@@ -27,6 +27,7 @@ use crate::verify::{Verified, VerifyError, check, verify};
 mod abreast;
 mod cse;
 mod dce;
+mod fills;
 mod flatten;
 mod hoist;
 mod leave;

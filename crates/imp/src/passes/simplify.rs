@@ -10,10 +10,11 @@
 //! Folding gives the same values as the interpreter. Identities hold for every value: `x * 1.0` is `x`, `x + 0.0` is not where
 //! `x` is `-0.0`, but is where it can't be, as in `0.0 + max(1.0, y)`. An immutable variable that is defined as a constant or as
 //! another immutable variable is replaced by it; its definition is left for `dce.rs`. A loop over one value, `p .. p + 1`, is its
-//! body.
+//! body; one of fills that lie one behind the other is one fill; elements that are filled and then added to once are set (`fills.rs`).
 
 use lacunar_formats::{DType, Kind};
 
+use super::fills;
 use crate::arith;
 use crate::ir::{BinaryOp, Block, CompareOp, Const, Expr, ExprId, Function, LoopKind, Stmt, UnaryOp, WordOp};
 use crate::loops::combination;
@@ -70,7 +71,11 @@ fn block(function: &mut Function, rewriter: &mut Rewriter, stmts: Block, in_vect
                 for inner in blocks_mut(&mut stmt) {
                     *inner = block(function, rewriter, std::mem::take(inner), in_vector);
                 }
-                kept.push(stmt);
+                fills::set_instead(function, &mut kept, &mut stmt);
+                match fills::merged(function, &stmt) {
+                    Some(fills) => kept.extend(fills),
+                    None => kept.push(stmt),
+                }
             }
         }
         if matches!(kept.last(), Some(Stmt::Break | Stmt::Fail(_))) {
@@ -116,7 +121,7 @@ fn constant(function: &Function, expr: ExprId) -> Option<Const> {
 }
 
 /// An expression of simplified operands, simplified.
-fn rule(function: &mut Function, expr: Expr) -> ExprId {
+pub(super) fn rule(function: &mut Function, expr: Expr) -> ExprId {
     if let Some(value) = fold(function, expr) {
         return function.exprs.insert(Expr::Const(value));
     }
