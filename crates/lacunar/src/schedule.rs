@@ -77,6 +77,11 @@ impl Schedule {
         self.command(if times == 0 { format!("unroll({var})") } else { format!("unroll({var}, {times})") })
     }
 
+    /// A loop over statements that stand one after the other becomes a loop over each of them.
+    pub fn fission(self, var: &str) -> Schedule {
+        self.command(format!("fission({var})"))
+    }
+
     /// A promise about the size of a dimension.
     pub fn bound(self, var: &str, bounded: &str, size: u64, kind: BoundKind) -> Schedule {
         self.command(format!("bound({var}, {bounded}, {size}, {})", kind.name()))

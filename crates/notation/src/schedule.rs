@@ -123,6 +123,11 @@ pub enum CommandKind {
         /// The number of times that the body is repeated; 0: for every iteration.
         times: u32,
     },
+    /// `fission(var)`: a loop over statements that stand one after the other becomes a loop over each of them.
+    Fission {
+        /// The loop.
+        var: Name,
+    },
     /// `bound(var, bounded, size, kind)`: a promise about the size of a dimension, checked when the kernel is run.
     Bound {
         /// The variable.
@@ -347,6 +352,7 @@ impl CommandKind {
             CommandKind::Bound { var, bounded, .. } => replaces(vec![var], vec![bounded]),
             CommandKind::Parallelize { var, .. }
             | CommandKind::Unroll { var, .. }
+            | CommandKind::Fission { var }
             | CommandKind::Mergeby { var, .. } => keeps(vec![var]),
             CommandKind::Precompute { vars, into, .. } => {
                 let renamed = vars.iter().zip(into).filter(|(var, into)| var != into).map(|(_, into)| into);

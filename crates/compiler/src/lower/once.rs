@@ -9,15 +9,17 @@
 //! Each term goes through whole dimensions of the result, but for one, of which an equation with a variable that is summed over leaves an
 //! interval, and to each place of it once. Other variables that are summed over have one value each, which a gather tells.
 //!
-//! On entry: loops over variables of the statement, with sizes of the kernel that are numbers.
+//! On entry: loops over variables of the statement, or strips of them, with sizes of the kernel that are numbers.
 
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
+use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{Race, Unit};
 use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, Indicator, VarId};
 
 use super::{Lowerer, region};
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::Lattice;
+use crate::iterate::position_space::original_loops;
 
 /// The loops around an assignment, with their bodies.
 type Loops<'s> = Vec<(VarId, &'s Stmt)>;
@@ -29,7 +31,14 @@ type Part = (VarId, (u64, u64));
 pub(super) fn writes_once(cx: &Lowerer<'_>, result: &AccessKey) -> bool {
     let kernel = cx.kernel;
     let mut parts = Vec::new();
-    if !kernel.provenance.relations.is_empty() || !parts_of(cx, &kernel.stmt, result, &mut Vec::new(), &mut parts) {
+    let is_cut = |relation: &Relation| matches!(relation, Relation::Split { .. } | Relation::Divide { .. });
+    // Copies of chunks are added to what they are copies of.
+    let is_copied =
+        |var: VarId| matches!(kernel.provenance.parallel(var), Some((Unit::CpuThread, race)) if race != Race::None);
+    let is_plain = kernel.provenance.relations.iter().all(is_cut)
+        && !kernel.provenance.tags.iter().any(|(var, _)| is_copied(*var));
+    let loops = original_loops(kernel, &kernel.stmt);
+    if !is_plain || !parts_of(cx, &loops, result, &mut Vec::new(), &mut parts) {
         return false;
     }
     parts.sort_by_key(|(_, interval)| *interval);
@@ -59,11 +68,8 @@ fn parts_of<'s>(
             part.is_some()
         }
         Stmt::Forall(var, body) => {
-            // Copies of chunks are added to what they are copies of.
-            let is_copied =
-                matches!(cx.kernel.provenance.parallel(*var), Some((Unit::CpuThread, race)) if race != Race::None);
             around.push((*var, body));
-            let are_known = !is_copied && parts_of(cx, body, result, around, parts);
+            let are_known = parts_of(cx, body, result, around, parts);
             around.pop();
             are_known
         }

@@ -22,7 +22,7 @@ use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Monoid, Rol
 use super::convert::{free_name, old_values, read_converted, read_from, rename, stored_as};
 use super::{
     Conversion, Plan, Request, Search, Source, across, auto, cost, factor, finish, gathers, given, insert, lists,
-    order, same, storage, workspaces,
+    order, same, storage, terms, workspaces,
 };
 use crate::algebra::{background, fills, is_left_out, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
@@ -376,6 +376,7 @@ impl<'a> Draft<'a> {
         }
         let mut chosen: Vec<Command> = given::order_command(&self.kernel, order).into_iter().collect();
         chosen.extend(across::tiles(&mut self.kernel, self.request.memory, &mut self.notes));
+        chosen.extend(terms::apart(&mut self.kernel, self.request.memory, &mut self.notes));
         chosen.extend(auto::schedule(&mut self.kernel, self.request.grain, &mut self.notes));
         chosen
     }

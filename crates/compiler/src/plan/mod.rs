@@ -35,6 +35,7 @@ mod same;
 mod skew;
 mod storage;
 mod strips;
+mod terms;
 mod tile;
 mod traffic;
 mod workspaces;

@@ -17,6 +17,7 @@ mod assemble;
 mod bound;
 mod coord;
 mod copy;
+mod fission;
 mod forward;
 mod fuse;
 mod mergeby;
@@ -57,6 +58,7 @@ pub fn apply(kernel: &Kernel, command: &Command) -> Result<(Kernel, Forward), Di
         CommandKind::Coord { position, coordinate } => coord::coord(kernel, position, coordinate),
         CommandKind::Parallelize { var, unit, race } => parallelize::parallelize(kernel, var, *unit, *race, span),
         CommandKind::Unroll { var, times } => unroll::unroll(kernel, var, *times, span),
+        CommandKind::Fission { var } => fission::fission(kernel, var, span),
         CommandKind::Bound { var, bounded, size, kind } => bound::bound(kernel, var, bounded, *size, *kind),
         CommandKind::Precompute { expr, vars, into, kind } => {
             precompute::precompute(kernel, expr, vars, into, *kind, span)

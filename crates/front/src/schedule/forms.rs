@@ -31,7 +31,7 @@ pub(crate) enum Form {
 type Read = fn(&Arguments<'_>) -> Result<Form, Error>;
 
 /// Every command: its form, the least and the greatest number of its arguments, and the function that reads them.
-const COMMANDS: [(&str, usize, usize, Read); 12] = [
+const COMMANDS: [(&str, usize, usize, Read); 13] = [
     ("reorder(i, j)", 1, usize::MAX, reorder),
     ("fuse(i, j, f)", 3, 3, fuse),
     ("split(i, i0, i1, 32)", 4, 4, split),
@@ -40,6 +40,7 @@ const COMMANDS: [(&str, usize, usize, Read); 12] = [
     ("coord(p, j0)", 2, 2, coord),
     ("parallelize(i, cpu, none)", 2, 3, parallelize),
     ("unroll(i, 4)", 1, 2, unroll),
+    ("fission(i)", 1, 1, fission),
     ("bound(i, ib, 16, maxexact)", 4, 4, bound),
     ("precompute(A(i,j) * x(j), j, jw)", 3, 4, precompute),
     ("assemble(C, insert)", 2, 3, assemble),
@@ -279,6 +280,10 @@ fn unroll(arguments: &Arguments<'_>) -> Result<Form, Error> {
         false => 0,
     };
     Ok(Form::Done(CommandKind::Unroll { var, times }))
+}
+
+fn fission(arguments: &Arguments<'_>) -> Result<Form, Error> {
+    Ok(Form::Done(CommandKind::Fission { var: arguments.var(0)? }))
 }
 
 fn bound(arguments: &Arguments<'_>) -> Result<Form, Error> {

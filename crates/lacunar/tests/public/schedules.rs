@@ -23,6 +23,7 @@ fn every_method_is_a_command_of_the_language() {
         .assemble("y", Assembly::Insert)
         .unroll("i5", 4)
         .unroll("i4", 0)
+        .fission("i4")
         .parallelize("i0", Unit::CpuThread, Race::Temporary)
         .of("y", "parallelize(bw, vector)");
     let program = check("y(i) = A(i,j) * x(j)", &Declarations::new()).expect("a program");
@@ -31,7 +32,7 @@ fn every_method_is_a_command_of_the_language() {
                     reorder(i0, i4, i5, i3, j), fuse(i3, j, f), pos(f, p, A(i,j)), coord(p, c), \
                     bound(c, b, 16, maxconstraint), precompute(A(i,j) * x(j), b, bw), \
                     precompute(x(j), {i0, b}, {i0, bv}, dense), mergeby(b, gallop), assemble(y, insert), \
-                    unroll(i5, 4), unroll(i4), parallelize(i0, cpu, temporary), parallelize(bw, vector)";
+                    unroll(i5, 4), unroll(i4), fission(i4), parallelize(i0, cpu, temporary), parallelize(bw, vector)";
     assert_eq!(program.schedule_text(&schedules[0]), expected);
 }
 
