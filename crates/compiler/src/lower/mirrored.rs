@@ -12,11 +12,10 @@
 
 use lacunar_formats::structure::bounds;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
-use lacunar_notation::schedule::{Race, Unit};
 use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, VarId};
 use lacunar_sets::{Affine, Answer, Piece, Set};
 
-use super::region;
+use super::{once, region};
 use crate::comparisons::compared;
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::Lattice;
@@ -34,12 +33,9 @@ pub(super) fn writes_once(kernel: &Kernel, result: &AccessKey) -> bool {
             && assign.op.monoid().is_none_or(|monoid| monoid.compared().is_none())
             && assign.rhs.accesses().contains(&source)
     };
-    // Copies of chunks are added to what they are copies of.
-    let is_copied =
-        |var: VarId| matches!(kernel.provenance.parallel(var), Some((Unit::CpuThread, race)) if race != Race::None);
     (2..=MOST).contains(&assigns.len())
         && assigns.iter().all(fits)
-        && !kernel.provenance.tags.iter().any(|(var, _)| is_copied(*var))
+        && !once::has_copies(kernel)
         && goes_through(kernel, source)
         && covers(kernel, source, &assigns).unwrap_or(false)
 }

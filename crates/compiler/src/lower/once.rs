@@ -32,11 +32,7 @@ pub(super) fn writes_once(cx: &Lowerer<'_>, result: &AccessKey) -> bool {
     let kernel = cx.kernel;
     let mut parts = Vec::new();
     let is_cut = |relation: &Relation| matches!(relation, Relation::Split { .. } | Relation::Divide { .. });
-    // Copies of chunks are added to what they are copies of.
-    let is_copied =
-        |var: VarId| matches!(kernel.provenance.parallel(var), Some((Unit::CpuThread, race)) if race != Race::None);
-    let is_plain = kernel.provenance.relations.iter().all(is_cut)
-        && !kernel.provenance.tags.iter().any(|(var, _)| is_copied(*var));
+    let is_plain = kernel.provenance.relations.iter().all(is_cut) && !has_copies(kernel);
     let loops = original_loops(kernel, &kernel.stmt);
     if !is_plain || !parts_of(cx, &loops, result, &mut Vec::new(), &mut parts) {
         return false;
@@ -51,6 +47,13 @@ pub(super) fn writes_once(cx: &Lowerer<'_>, result: &AccessKey) -> bool {
         end = *high;
     }
     parts.len() > 1 && Some(end) == size(cx, var)
+}
+
+/// True if threads add to copies of a result, which are added up in the end: each place is written more than once.
+pub(super) fn has_copies(kernel: &Kernel) -> bool {
+    let is_copied =
+        |var: VarId| matches!(kernel.provenance.parallel(var), Some((Unit::CpuThread, race)) if race != Race::None);
+    kernel.provenance.tags.iter().any(|(var, _)| is_copied(*var))
 }
 
 /// Collects the parts of a result that assignments write; false if one of them is not known, or comes to a place more than once.
