@@ -147,7 +147,7 @@ impl<'a> Maker<'a> {
 
     /// Tries one command; not every one is possible where it is drawn.
     fn command(&mut self) {
-        match self.rng.u8(..24) {
+        match self.rng.u8(..25) {
             0..=3 => self.split(),
             4 | 5 => self.divide(),
             6 | 7 => self.reorder(),
@@ -160,6 +160,7 @@ impl<'a> Maker<'a> {
             20 => self.bound(),
             21 => self.assemble(),
             22 => self.mergeby(),
+            23 => self.fission(),
             _ => self.precompute(),
         }
     }
@@ -382,6 +383,14 @@ impl<'a> Maker<'a> {
             _ => format!("unroll({name}, {})", self.rng.u64(2..=4)),
         };
         self.made.push(command);
+    }
+
+    /// A loop for each term of a sum. Most loops hold one statement and refuse it, so it is seldom tried.
+    fn fission(&mut self) {
+        if !self.flat && self.rng.one_in(8) {
+            let at = self.any();
+            self.made.push(format!("fission({})", self.loops[at].name));
+        }
     }
 
     /// A promise that holds.
