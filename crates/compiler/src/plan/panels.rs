@@ -42,11 +42,11 @@ const APART: f64 = 4.0;
 
 /// The loops around the sums, from the outermost one.
 enum Nest {
-    /// Tiles, and in each the strips of the row: what serves all rows is read again for every tile.
+    /// Loops over tiles, and inside of them over strips of the row. Every tile reads the right operand again.
     TilesOutside,
-    /// Strips of the row, and in each the tiles: what serves all strips is read again for every strip.
+    /// Loops over strips of the row, and inside of them over tiles. Every strip reads the left operand again.
     StripsOutside,
-    /// The same for some rows of a panel after the other: the strips of the outermost sum, which have so many values.
+    /// Loops over parts of the outermost sum, each of so many values, around those over strips and tiles.
     PartsOfSums(u64),
 }
 

@@ -1,8 +1,8 @@
 //! The second pass: it puts every value to its place, and beside it the coordinate that the level below the counted one
 //! keeps.
 //!
-//! Places that no entry has hold what stands for none. The places of a bin are filled with it just before entries come, while they are in
-//! the cache; those of one bin, which threads share, all at once.
+//! A place without an entry holds zero, or the number that means "no coordinate". A task writes these to all places of a bin just before it
+//! puts the bin's entries there, while the places are in the cache. If there is one bin, which threads share, all places are filled first.
 //!
 //! ```text
 //! sell:           values to their places, and columns to the same places of another array

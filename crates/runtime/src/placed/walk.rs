@@ -154,7 +154,7 @@ struct Chunk<'a> {
     put: &'a mut dyn Put,
 }
 
-/// What takes the places of entries.
+/// A receiver of the places of entries.
 pub trait Put {
     /// A bin begins, which has these places.
     fn enter(&mut self, places: Range<u64>);
