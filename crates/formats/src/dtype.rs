@@ -101,6 +101,7 @@ impl DType {
     ];
 
     /// The size of one element in bytes.
+    #[inline]
     pub const fn size(self) -> usize {
         match self {
             DType::Bool | DType::I8 | DType::U8 => 1,

@@ -281,6 +281,7 @@ impl Format {
     }
 
     /// The map of the levels, if they do not store one dimension each.
+    #[inline]
     pub fn map(&self) -> Option<&Map> {
         self.map.as_deref()
     }
@@ -291,6 +292,7 @@ impl Format {
     }
 
     /// The structure of which the unique elements alone are stored, if there is one.
+    #[inline]
     pub fn packing(&self) -> Option<Packing> {
         self.packing
     }
@@ -330,11 +332,13 @@ impl Format {
     }
 
     /// The levels, outermost first.
+    #[inline]
     pub fn levels(&self) -> &[Level] {
         &self.levels
     }
 
     /// The dimension that each level stores: a stored one, in a format with a map.
+    #[inline]
     pub fn mode_order(&self) -> &[usize] {
         &self.mode_order
     }

@@ -276,6 +276,7 @@ impl LevelKind {
     }
 
     /// The schema of the nodes of a level, if it has nodes.
+    #[inline]
     pub fn schema(self) -> Option<&'static Schema> {
         match self.0.family {
             Family::Nodes(schema) => Some(schema),
@@ -289,6 +290,7 @@ impl LevelKind {
     }
 
     /// The description of the kind.
+    #[inline]
     pub const fn info(self) -> &'static LevelInfo {
         self.0
     }
@@ -378,6 +380,7 @@ impl Level {
     pub const SINGLETON_NONUNIQUE: Level = Level { kind: LevelKind::SINGLETON, unique: false };
 
     /// The properties that the level's coordinates always have.
+    #[inline]
     pub const fn properties(self) -> Properties {
         let properties = self.kind.0.properties;
         Properties { unique: properties.unique && self.unique, ..properties }

@@ -189,6 +189,7 @@ impl Buffer {
     }
 
     /// The number of elements that fit without moving.
+    #[inline]
     pub fn capacity(&self) -> usize {
         match &self.owner {
             // SAFETY: the block is ours and not released.
@@ -199,6 +200,7 @@ impl Buffer {
     }
 
     /// True if the memory is somebody else's, for reading only.
+    #[inline]
     pub fn is_borrowed(&self) -> bool {
         matches!(self.owner, Owner::Shared(_) | Owner::Lent)
     }
@@ -276,6 +278,15 @@ impl Buffer {
         }
         let bytes = len.checked_mul(self.dtype.size()).ok_or(AllocError { bytes: u64::MAX })?;
         let used = self.len * self.dtype.size();
+        if let Owner::Block = self.owner
+            // SAFETY: the block is ours and not released.
+            && bytes <= unsafe { alloc::capacity(self.data) }
+        {
+            // SAFETY: the bytes are within its capacity.
+            unsafe { self.data.add(used).write_bytes(0, bytes - used) };
+            self.len = len;
+            return Ok(());
+        }
         if let Owner::Pages(pages) = &mut self.owner {
             if pages.reserve(bytes) {
                 pages.clear(used, bytes);
@@ -325,7 +336,16 @@ impl Buffer {
     ///
     /// # Errors
     /// The system refused the memory; the buffer is as it was.
+    #[inline]
     pub(crate) fn make_changeable(&mut self, changes: usize) -> Result<(), AllocError> {
+        if let Owner::Block = self.owner {
+            return Ok(());
+        }
+        self.take_for_changes(changes)
+    }
+
+    /// The same for memory that is not a block of the buffer's own.
+    fn take_for_changes(&mut self, changes: usize) -> Result<(), AllocError> {
         if let Owner::Shared(owner) = &self.owner
             && let Some(whole) = owner.downcast_ref::<Buffer>().filter(|whole| whole.data == self.data)
             && Arc::strong_count(owner) > 1

@@ -256,6 +256,7 @@ impl Schema {
     }
 
     /// The node types.
+    #[inline]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -271,11 +272,13 @@ impl Schema {
     }
 
     /// True if coordinates ascend in the order in which they are visited.
+    #[inline]
     pub fn is_ordered(&self) -> bool {
         self.is_ordered
     }
 
     /// Nodes begin at multiples of so many words.
+    #[inline]
     pub fn align(&self) -> u32 {
         self.align
     }
@@ -286,10 +289,12 @@ impl Schema {
     }
 
     /// The type of the nodes that array `root` refers to.
+    #[inline]
     pub fn entry(&self) -> Target {
         self.transparent().unwrap_or(Target::Node(self.root))
     }
 
+    #[inline]
     fn transparent(&self) -> Option<Target> {
         match self.nodes.get(self.root).map(|root| root.fields.as_slice()) {
             Some([Field { kind: FieldKind::Child { to, array: None, .. }, .. }]) => Some(*to),
@@ -298,6 +303,7 @@ impl Schema {
     }
 
     /// The node types that a child may be of, by number; its tag tells which.
+    #[inline]
     pub fn types(&self, target: Target) -> &[usize] {
         match target {
             Target::Super(number) => self.supertypes.get(number).map_or(&[], |it| it.subtypes.as_slice()),
@@ -306,6 +312,7 @@ impl Schema {
     }
 
     /// The node type of a handle of a child, if its tag is one of the type's.
+    #[inline]
     pub fn type_of(&self, target: Target, handle: u32) -> Option<usize> {
         let tag = handle & (self.align - 1);
         self.types(target).iter().copied().find(|number| self.nodes[*number].tag == tag)
@@ -315,6 +322,7 @@ impl Schema {
 impl Node {
     /// The number of words of a node with so much room in arrays without a bound; the next node may begin behind them. The last one, if it is
     /// of elements, takes whole vectors of words ([`Node::vectors`]).
+    #[inline]
     pub fn words(&self, room: u32) -> u64 {
         let last = self.layout.unbounded.last().map_or(0, |last| self.vectors(*last, room) - u64::from(room));
         let words = u64::from(self.layout.words) + self.layout.unbounded.len() as u64 * u64::from(room) + last;
@@ -325,18 +333,21 @@ impl Node {
 
     /// The words that a field without a bound takes if it has so much room: where nothing lies behind elements, as many as vectors of
     /// [`Schema::VECTOR`] words have.
+    #[inline]
     pub fn vectors(&self, field: usize, room: u32) -> u64 {
         let is_padded = self.is_padded(field);
         if is_padded { u64::from(room).next_multiple_of(Schema::VECTOR.into()) } else { room.into() }
     }
 
     /// True for an array of elements, all used from its beginning and without a bound, that no other array lies behind.
+    #[inline]
     pub fn is_padded(&self, field: usize) -> bool {
         let is_elem = matches!(self.fields[field].kind, FieldKind::Elem { nonempty: true, .. });
         is_elem && self.layout.unbounded.last() == Some(&field)
     }
 
     /// The number of positions of a node with so much room in arrays without a bound.
+    #[inline]
     pub fn slots(&self, room: u32) -> u64 {
         u64::from(self.layout.slots) + u64::from(self.layout.slot_rooms) * u64::from(room)
     }
@@ -359,6 +370,7 @@ impl Node {
 
 impl Field {
     /// The length of the field, if it is an array of elements or children.
+    #[inline]
     pub fn array(&self) -> Option<Extent> {
         match self.kind {
             FieldKind::Elem { array, .. } | FieldKind::Child { array, .. } => array,
@@ -372,11 +384,13 @@ impl Field {
     }
 
     /// The word of item `k`, from the node's first on.
+    #[inline]
     pub fn word(&self, room: u32, k: u32) -> u64 {
         u64::from(self.offset) + u64::from(self.rooms) * u64::from(room) + u64::from(k)
     }
 
     /// The number of item `k` among the node's elements, if it is one.
+    #[inline]
     pub fn slot(&self, room: u32, k: u32) -> u64 {
         u64::from(self.slot) + u64::from(self.slot_rooms) * u64::from(room) + u64::from(k)
     }

@@ -37,7 +37,9 @@ pub(crate) use check::check;
 pub(crate) use gaps::Gaps;
 #[cfg(test)]
 pub(crate) use update::limit;
-pub(crate) use update::{Changes, Kept, change_runs, find, may_refuse, place_runs, put, remove};
+pub(crate) use update::{
+    Changes, Kept, change_runs, find, may_refuse, place_runs, put, put_quickly, remove, remove_quickly,
+};
 pub use update::{Payload, Put};
 pub(crate) use view::{View, holder_word};
 pub(crate) use walk::{count, deepest, visit};

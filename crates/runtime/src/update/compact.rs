@@ -27,9 +27,10 @@ impl Tensor {
     /// Compacts a tensor that has grown so much since that was done last that nodes lie far from their rows. If memory is refused, it stays as
     /// it is.
     pub(super) fn tidy(&mut self) {
+        let words = |level: &LevelStorage| level.nodes().map_or(0, |(_, _, words)| words.len() as u64);
         let has_grown = |level: &LevelStorage| {
-            let (kept, words) = (level.kept(), level.nodes().map_or(0, |(_, _, words)| words.len() as u64));
-            kept.inserted > (kept.laid_out / 4 * 3).max(LEAST) && kept.far_words > words / FAR
+            let kept = level.kept();
+            kept.inserted > (kept.laid_out / 4 * 3).max(LEAST) && kept.far_words > words(level) / FAR
         };
         if self.levels().last().is_some_and(has_grown) {
             // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.

@@ -17,7 +17,7 @@ use lacunar_formats::{Format, LevelKind};
 use super::{exchange, is_updated_in_place, payload_of};
 use crate::coo::Coo;
 use crate::error::StorageError;
-use crate::nodes::{Payload, Put};
+use crate::nodes::{Payload, Put, put_quickly};
 use crate::spread::gather;
 use crate::storage::{Place, Places, Spread};
 use crate::tensor::Tensor;
@@ -44,7 +44,8 @@ impl Tensor {
         if self.format().packing().is_some() {
             return self.set_packed(coordinates, value);
         }
-        match self.insert_in_place(coordinates, value)? {
+        let quick = self.change_row(coordinates, |level, values, at| put_quickly(level, values, at, value));
+        match quick.map_or_else(|| self.insert_in_place(coordinates, value), |before| Ok(Some(before)))? {
             Some(before) => {
                 self.tidy();
                 Ok(before)

@@ -64,6 +64,31 @@ impl Tensor {
         below.is_empty() || has_nodes(own) && below.iter().all(|level| is_dense(&level) || has_nodes(level))
     }
 
+    /// Changes the innermost level, if that has nodes and those above have the coordinates already: `change` is given the level, the values,
+    /// and the parent position and the coordinate there. `None` elsewhere, or if it gives that.
+    fn change_row<R>(
+        &mut self,
+        coordinates: &[u64],
+        change: impl FnOnce(&mut LevelStorage, &mut Buffer, (u64, u64)) -> Option<R>,
+    ) -> Option<R> {
+        let (_, format, levels, values) = self.parts_mut();
+        let (last, above) = levels.split_last_mut()?;
+        if last.kind().schema().is_none() || format.map().is_some() || !format.levels().iter().all(|level| level.unique)
+        {
+            return None;
+        }
+        let order = format.mode_order();
+        let mut parent = 0;
+        for (storage, mode) in above.iter().zip(order) {
+            parent = if storage.kind() == LevelKind::DENSE {
+                parent * storage.size() + coordinates[*mode]
+            } else {
+                storage.kind().schema().and_then(|_| storage.operations().find(storage, parent, coordinates[*mode]))?
+            };
+        }
+        change(last, values, (parent, coordinates[order[above.len()]]))
+    }
+
     /// Copies the borrowed arrays of a level, and of the data at its positions, for so many changes.
     fn own(&mut self, level: usize, changes: usize) -> Result<(), AllocError> {
         let (_, _, levels, values) = self.parts_mut();

@@ -10,6 +10,7 @@ use crate::coo::retain;
 use crate::dispatch::with_values;
 use crate::error::StorageError;
 use crate::fill::element_of;
+use crate::nodes::remove_quickly;
 use crate::tensor::Tensor;
 use crate::values::Element;
 
@@ -35,6 +36,15 @@ impl Tensor {
         if self.format().packing().is_some() {
             return self.set_packed(coordinates, T::default());
         }
+        let mut is_row_empty = false;
+        let quick = self.change_row(coordinates, |level, values, (parent, own)| {
+            let removed = remove_quickly(level, values, (parent, own));
+            is_row_empty = level.numbers(0).get(parent as usize) == 0;
+            removed
+        });
+        if let Some(before) = quick {
+            return if is_row_empty { self.prune(coordinates).map(|()| before) } else { Ok(before) };
+        }
         match self.remove_in_place(coordinates)? {
             Some(before) => Ok(before),
             None => self.remove_anew(coordinates),
@@ -49,31 +59,39 @@ impl Tensor {
         if !is_updated_in_place(self.format()) {
             return Ok(None);
         }
-        let Some(parents) = self.find_all(coordinates) else { return Ok(Some(None)) };
-        let Some((position, parents)) = parents.split_last() else { return Ok(None) };
-        let value = self.values().as_slice::<T>().and_then(|values| values.get(*position as usize).copied());
-        let Some(last) = self.levels().last() else { return Ok(None) };
+        let Some((last, above)) = self.levels().split_last() else { return Ok(None) };
+        let (mut parent, order) = (0, self.format().mode_order());
+        for (storage, mode) in above.iter().zip(order) {
+            match storage.operations().find(storage, parent, coordinates[*mode]) {
+                Some(position) => parent = position,
+                None => return Ok(Some(None)),
+            }
+        }
+        let (level, own) = (above.len(), coordinates[order[above.len()]]);
+        let Some(position) = last.operations().find(last, parent, own) else { return Ok(Some(None)) };
+        let value = self.values().as_slice::<T>().and_then(|values| values.get(position as usize).copied());
         if last.kind() == LevelKind::DENSE {
             let fill = element_of::<T>(self.fill());
-            return Ok(Some(exchange(self.parts_mut().3, *position, fill)?));
+            return Ok(Some(exchange(self.parts_mut().3, position, fill)?));
         }
-        let level = parents.len() - 1;
-        if !self.take_out(level, parents[level], coordinates[self.format().mode_order()[level]])? {
+        if !self.take_out(level, parent, own)? {
             return Ok(None);
         }
-        self.prune_above(parents, coordinates)?;
+        let last = &self.levels()[level];
+        if last.kind().schema().is_some() && last.numbers(0).get(parent as usize) == 0 {
+            self.prune(coordinates)?;
+        }
         Ok(Some(value))
     }
 
     /// Removes coordinates of outer levels of nodes that have nothing below, along the way to some entry.
     pub(super) fn prune(&mut self, coordinates: &[u64]) -> Result<(), StorageError> {
+        let [.., above, _] = self.levels() else { return Ok(()) };
+        if above.kind().schema().is_none() {
+            return Ok(());
+        }
         let mut parents = self.find_some(coordinates);
         parents.truncate(self.levels().len());
-        self.prune_above(&parents, coordinates)
-    }
-
-    /// The same above the last of some parent positions.
-    fn prune_above(&mut self, parents: &[u64], coordinates: &[u64]) -> Result<(), StorageError> {
         for level in (0..parents.len().saturating_sub(1)).rev() {
             let below = &self.levels()[level + 1];
             let is_empty = below.kind().schema().is_some() && below.numbers(0).get(parents[level + 1] as usize) == 0;
@@ -85,12 +103,8 @@ impl Tensor {
         Ok(())
     }
 
-    /// The parent position at each level of the entry at coordinates, and behind these the position of its value.
-    fn find_all(&self, coordinates: &[u64]) -> Option<Vec<u64>> {
-        Some(self.find_some(coordinates)).filter(|at| at.len() > self.levels().len())
-    }
-
-    /// The same as far as there is anything.
+    /// The parent position at each level of the entry at coordinates, and behind these the position of its value, as far as there is
+    /// anything.
     fn find_some(&self, coordinates: &[u64]) -> Vec<u64> {
         let mut at = Vec::with_capacity(self.levels().len() + 1);
         at.push(0);

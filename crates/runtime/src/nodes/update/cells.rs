@@ -4,7 +4,7 @@
 //! after the other ([`View::cells`]): all that updates know of a node comes from there.
 
 use lacunar_formats::Schema;
-use lacunar_formats::schema::{Extent, Field, FieldKind, Step, Target};
+use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Step, Target};
 
 use super::edit::Link;
 use super::items::{Item, Source};
@@ -12,19 +12,31 @@ use crate::nodes::View;
 
 impl View<'_> {
     /// A word; 0 outside.
+    #[inline]
     pub fn word(&self, at: u64) -> u32 {
         self.node.get(at as usize).copied().unwrap_or_default()
     }
 
     /// The room of a node's arrays without a bound.
     pub fn room_of(&self, base: u32, ty: usize) -> u32 {
-        self.schema.nodes()[ty].layout.room.map_or(0, |word| self.word(u64::from(base) + u64::from(word)))
+        self.room_in(base, &self.schema.nodes()[ty])
+    }
+
+    /// The same of a node whose type is at hand.
+    #[inline]
+    pub fn room_in(&self, base: u32, node: &Node) -> u32 {
+        node.layout.room.map_or(0, |word| self.word(u64::from(base) + u64::from(word)))
     }
 
     /// The position of the first element of a node.
     pub fn slot_of(&self, base: u32, ty: usize) -> u64 {
-        let slot = self.schema.nodes()[ty].layout.slot;
-        slot.map_or(0, |word| u64::from(self.word(u64::from(base) + u64::from(word))))
+        self.slot_in(base, &self.schema.nodes()[ty])
+    }
+
+    /// The same of a node whose type is at hand.
+    #[inline]
+    pub fn slot_in(&self, base: u32, node: &Node) -> u64 {
+        node.layout.slot.map_or(0, |word| u64::from(self.word(u64::from(base) + u64::from(word))))
     }
 
     /// The handle of a node.
@@ -33,9 +45,14 @@ impl View<'_> {
     }
 
     /// The node that a handle refers to: its first word and its type. `None` for null.
+    #[inline]
     pub fn follow(&self, handle: u32, to: Target) -> Option<(u32, usize)> {
         let base = handle & !(self.schema.align() - 1);
-        if base == 0 { None } else { self.schema.type_of(to, handle).map(|ty| (base, ty)) }
+        match to {
+            _ if base == 0 => None,
+            Target::Node(ty) => Some((base, ty)),
+            Target::Super(_) => self.schema.type_of(to, handle).map(|ty| (base, ty)),
+        }
     }
 
     /// The number of items of a step of a node's order.
@@ -76,7 +93,7 @@ impl View<'_> {
 
     /// The items of a node.
     pub fn read(&self, base: u32, ty: usize) -> Vec<Item> {
-        let mut items = Vec::new();
+        let mut items = Vec::with_capacity(FEW);
         self.cells(base, ty, &mut |cell| {
             items.extend(cell.item);
             true
@@ -122,6 +139,9 @@ impl View<'_> {
         true
     }
 }
+
+/// The number of items that a list has room for at first: a node with as many, and a new one, takes no more memory.
+const FEW: usize = 24;
 
 /// A place for an item in a node.
 #[derive(Clone, Copy, Debug)]

@@ -65,6 +65,29 @@ pub(crate) struct Editor<'a> {
     pub landed: Option<u32>,
 }
 
+impl<'a> Editor<'a> {
+    /// For the nodes under a parent position of a level with these arrays of root nodes and of words.
+    #[inline]
+    pub fn new(
+        schema: &'static Schema,
+        (root, node): (&'a mut Buffer, &'a mut Buffer),
+        kept: &'a mut Kept,
+        payload: Payload<'a>,
+        parent: u32,
+    ) -> Editor<'a> {
+        let path = std::mem::take(&mut kept.path);
+        Editor { schema, node, root, kept, payload, parent, path, fixed: 0, landed: None }
+    }
+
+    /// Keeps the memory of the path for the next update.
+    #[inline]
+    pub fn finish(self) {
+        if self.path.capacity() <= KEPT_PATH {
+            self.kept.path = self.path;
+        }
+    }
+}
+
 impl Editor<'_> {
     /// The level as it is.
     pub fn view(&self) -> View<'_> {
@@ -74,7 +97,8 @@ impl Editor<'_> {
 
     /// A word; 0 outside.
     pub fn word(&self, at: u64) -> u32 {
-        self.view().word(at)
+        let words = self.node.as_slice::<u32>().unwrap_or_default();
+        words.get(at as usize).copied().unwrap_or_default()
     }
 
     /// The room of a node's arrays without a bound.
@@ -324,6 +348,9 @@ impl Editor<'_> {
         path.iter().filter(|visit| !self.shape(visit.ty()).is_linear).count()
     }
 }
+
+/// Longer paths than this are not kept.
+const KEPT_PATH: usize = 1 << 12;
 
 /// The number of rows on either side that are looked at for a node that tells the place of a new row.
 const BESIDE: usize = 8;

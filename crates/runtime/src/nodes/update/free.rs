@@ -8,6 +8,7 @@
 
 use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Schema, Step, Target};
 
+use super::block::Block;
 use super::items::{Fit, Item, Source};
 use super::payload::FRESH;
 use super::renew::Renewal;
@@ -81,7 +82,7 @@ const CLASSES: usize = 33;
 
 impl Kept {
     /// Prepares for the types of a schema, if that is not done.
-    pub fn prepare(&mut self, schema: &Schema) {
+    pub fn prepare(&mut self, schema: &'static Schema) {
         if self.shapes.is_empty() {
             self.shapes = (0..schema.nodes().len()).map(|ty| Shape::of(schema, ty)).collect();
             self.searches = (0..self.shapes.len()).map(|ty| Search::of(schema, ty)).collect();
@@ -195,8 +196,8 @@ pub(crate) struct Shape {
     pub last: Option<usize>,
     /// The field of the first step, if it is a child that may be absent.
     pub first: Option<usize>,
-    /// The field of elements, all used, that alone are a step, and the field of its length.
-    pub block: Option<(usize, usize)>,
+    /// The elements, all used, that alone are a step.
+    pub block: Option<Block>,
     /// The element of a node that has just one.
     pub single: Option<Single>,
     /// The words of the children of a node of one element, which may all be absent.
@@ -213,7 +214,7 @@ impl Shape {
         self.binary.zip(self.single).filter(|_| self.lone.is_some())
     }
 
-    fn of(schema: &Schema, ty: usize) -> Shape {
+    fn of(schema: &'static Schema, ty: usize) -> Shape {
         let node = &schema.nodes()[ty];
         let children: Vec<usize> = node.children().map(|(number, _)| number).collect();
         let is_wide = children.iter().any(|child| node.fields[*child].array().is_some());
@@ -233,19 +234,6 @@ impl Shape {
             }
             _ => None,
         };
-        let block = node.seq.iter().find_map(|step| match step {
-            Step::Together(fields) => match fields.as_slice() {
-                [field] => match node.fields[*field].kind {
-                    FieldKind::Elem { array: Some(Extent::Size(size)), nonempty: true } => {
-                        let users = node.fields.iter().filter(|other| other.array() == node.fields[*field].array());
-                        (users.count() == 1).then_some((*field, size))
-                    }
-                    _ => None,
-                },
-                _ => None,
-            },
-            Step::One(_) => None,
-        });
         let at_end = |child: &usize| matches!(node.seq.last(), Some(Step::One(field)) if field == child);
         let is_full = node.elems().all(|(_, field)| field.array().is_none() && field.is_nonempty());
         let is_linear = children.len() <= 1 && !is_wide && children.iter().all(at_end);
@@ -263,7 +251,7 @@ impl Shape {
             binary,
             last,
             first,
-            block,
+            block: Block::of(node),
             single: Single::of(schema, ty),
             parent: node.parent().map(|field| field.offset),
             next: last.map(|field| node.fields[field].offset),

@@ -74,27 +74,14 @@ impl Editor<'_> {
     /// Puts the new element into place `k` of a block with room, if the last node of the path has one.
     fn shift_in(&mut self, field: usize, k: u32, coordinate: u32) -> Option<u32> {
         let visit = *self.path.last()?;
-        let (own, size) = self.shape(visit.ty()).block.filter(|(own, _)| *own == field)?;
-        let schema = self.schema;
-        let node = &schema.nodes()[visit.ty()];
-        let (base, room) = (u64::from(visit.base), self.room(visit.base, visit.ty()));
-        let field = &node.fields[own];
-        let size_word = base + u64::from(node.fields[size].offset);
-        let count = self.word(size_word);
-        if count >= self.capacity(visit.ty(), field, room)
-            || (node.layout.room.is_some() && count >= self.usual(visit.ty()))
-        {
+        let block = self.shape(visit.ty()).block.filter(|block| block.field == field)?;
+        let run = block.run(self.view(), visit.base);
+        if !run.make_place(self.node.as_mut_slice()?, k, coordinate) {
             return None;
         }
-        let first = (base + field.word(room, 0)) as usize;
-        let words = self.node.as_mut_slice::<u32>()?.get_mut(first..=first + count as usize)?;
-        words.copy_within(k as usize..count as usize, k as usize + 1);
-        words[k as usize] = coordinate;
-        let slot = self.slot(visit.base, visit.ty()) + field.slot(room, 0);
-        let at = slot + u64::from(k);
-        self.payload.shift(at..slot + u64::from(count), at + 1);
+        let at = run.slot + u64::from(k);
+        self.payload.shift(at..run.slot + u64::from(run.count), at + 1);
         self.payload.put(FRESH, at);
-        self.set(size_word, count + 1);
         Some(at as u32)
     }
 
@@ -155,11 +142,12 @@ impl Editor<'_> {
 
     /// Makes a node of the new element for a reference that is null, of type `first` before others. False if no type that it may refer to
     /// has nodes of one element.
-    fn hang_one(&mut self, link: Link, new: Item, first: usize) -> Result<bool, StorageError> {
+    pub fn hang_one(&mut self, link: Link, new: Item, first: usize) -> Result<bool, StorageError> {
         let types = self.schema.types(link.to);
-        let own = types.iter().copied().filter(|ty| *ty == first).chain(types.iter().copied());
-        let mut singles = own.filter_map(|ty| Some((ty, self.shape(ty).single?)));
-        let (Some((ty, single)), Item::Elem { coordinate, value: Source::Held(held) }) = (singles.next(), new) else {
+        let single = |ty: usize| Some((ty, self.shape(ty).single?));
+        let own = types.contains(&first).then_some(first).and_then(single);
+        let chosen = own.or_else(|| types.iter().copied().find_map(single));
+        let (Some((ty, single)), Item::Elem { coordinate, value: Source::Held(held) }) = (chosen, new) else {
             let Some((ty, fit)) = self.choose(link.to, &[new], first) else { return Ok(false) };
             let base = self.make_of(ty, &[new], &fit)?;
             self.connect(link, base, ty);

@@ -85,7 +85,7 @@ impl Fit {
     /// be as long as they have to.
     pub fn of(schema: &Schema, ty: usize, items: &[Item], is_long: bool) -> Option<Fit> {
         let node = &schema.nodes()[ty];
-        let mut fit = Fit::default();
+        let mut fit = Fit { counts: Vec::with_capacity(node.seq.len()), ..Fit::default() };
         let mut left = Left::new(items, schema.is_ordered());
         fit.places.resize(items.len(), (0, 0));
         for step in &node.seq {
@@ -165,11 +165,8 @@ impl Fit {
             },
             Step::One(_) => None,
         };
-        let sizes: Vec<_> = node.seq.iter().map(size).zip(&self.counts).collect();
-        let same = |(size, count): &(Option<usize>, &u32)| {
-            size.is_none() || sizes.iter().all(|(other, its)| other != size || its == count)
-        };
-        sizes.iter().all(same)
+        let sizes = || node.seq.iter().zip(&self.counts).filter_map(|(step, count)| Some((size(step)?, count)));
+        sizes().all(|(own, count)| sizes().all(|(other, its)| other != own || its == count))
     }
 }
 
@@ -245,21 +242,20 @@ impl Editor<'_> {
         let schema = self.schema;
         let node = &schema.nodes()[ty];
         let (room, slot, own) = (self.room(base, ty), self.slot(base, ty), (ty, self.handle(base, ty)));
-        let held: Vec<Option<(u32, u64)>> = items
-            .iter()
-            .zip(&fit.places)
-            .map(|(item, &(field, k))| match item {
-                Item::Elem { value, .. } => {
-                    let to = slot + node.fields[field].slot(room, k);
-                    match *value {
-                        Source::At(from) if u64::from(from) == to => None,
-                        Source::At(from) => Some((self.payload.hold(u64::from(from)), to)),
-                        Source::Held(number) => Some((number, to)),
-                    }
+        // Where each value comes from, and where it goes; those of this node are held, as others may go to their places.
+        let own_slots = slot..slot + node.slots(room);
+        let mut moves = Vec::with_capacity(items.len());
+        for (item, &(field, k)) in items.iter().zip(&fit.places) {
+            let Item::Elem { value, .. } = *item else { continue };
+            let to = slot + node.fields[field].slot(room, k);
+            match value {
+                Source::At(from) if u64::from(from) == to => {}
+                Source::At(from) if own_slots.contains(&u64::from(from)) => {
+                    moves.push((Source::Held(self.payload.hold(u64::from(from))), to));
                 }
-                Item::Child { .. } => None,
-            })
-            .collect();
+                other => moves.push((other, to)),
+            }
+        }
         self.empty(base, ty, room);
         for (step, count) in node.seq.iter().zip(&fit.counts) {
             if let Step::Together(fields) = step
@@ -279,10 +275,12 @@ impl Editor<'_> {
                 }
             }
         }
-        for (item, to) in items.iter().zip(&held) {
-            let Some((number, to)) = *to else { continue };
-            self.payload.put(number, to);
-            if matches!(item, Item::Elem { value: Source::Held(FRESH), .. }) {
+        for (from, to) in moves {
+            match from {
+                Source::At(from) => self.payload.shift(u64::from(from)..u64::from(from) + 1, to),
+                Source::Held(number) => self.payload.put(number, to),
+            }
+            if from == Source::Held(FRESH) {
                 self.landed = Some(to as u32);
             }
         }

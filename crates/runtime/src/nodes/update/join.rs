@@ -9,7 +9,7 @@
 //!
 //! A node above that loses a separator by this is planned in the same way, before anything is written.
 
-use lacunar_formats::schema::{FieldKind, Target};
+use lacunar_formats::schema::Target;
 
 use super::edit::Editor;
 use super::items::{Fit, Item, Source, elems};
@@ -181,13 +181,7 @@ impl Editor<'_> {
 
     /// The number of elements that nodes of a type usually take.
     pub fn usual(&self, ty: usize) -> u32 {
-        let Some((own, size)) = self.shape(ty).block else { return 0 };
-        let node = &self.schema.nodes()[ty];
-        debug_assert!(node.fields[own].array().is_some());
-        match node.fields[size].kind {
-            FieldKind::Size { most, about, .. } => most.unwrap_or(super::free::usual(about)),
-            _ => 0,
-        }
+        self.shape(ty).block.map_or(0, |block| block.usual)
     }
 
     /// A tree of elements in the place of a node of the path; `None` if no type that may be there takes them, or it would be too deep.

@@ -40,6 +40,21 @@ pub(crate) enum Located {
     },
 }
 
+/// The node that a search ends in, and how it ends there; a child in the gap is null.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spot {
+    /// Its first word.
+    pub base: u32,
+    /// Its type.
+    pub ty: usize,
+    /// The end.
+    pub way: Way,
+    /// The reference to the node.
+    pub link: Link,
+    /// The number of nodes on the way, with this one.
+    pub depth: usize,
+}
+
 /// The children in a gap.
 #[derive(Default)]
 struct Gap {
@@ -87,20 +102,48 @@ impl Editor<'_> {
 impl View<'_> {
     /// The position of a coordinate under a parent position.
     pub fn find(&self, searches: &[Option<Search>], parent: u32, coordinate: u32) -> Option<u32> {
-        let mut link = self.root_link(parent);
-        loop {
-            let (base, ty) = self.follow(self.referred(link), link.to)?;
-            let Some(Some(search)) = searches.get(ty) else { break };
-            match self.descend(search, (base, ty), coordinate, |_, _| ()).1 {
-                Way::Found(_, position) => return Some(position),
-                Way::Gap(_) => return None,
-                Way::Child(at, to, _) => link = Link { at, to, holder: Some((ty, self.handle(base, ty))) },
-            }
+        match self.spot(searches, parent, coordinate, |_, _| ()) {
+            Some(Some(Spot { way: Way::Found(_, position), .. })) => return Some(position),
+            Some(_) => return None,
+            None => {}
         }
         match self.locate(searches, parent, coordinate, &mut Vec::new()) {
             Located::Found { position, .. } => Some(position),
             Located::Gap { .. } => None,
         }
+    }
+
+    /// The node under a parent position that the search for a coordinate ends in; none, if there are no nodes. `None` if comparisons alone do
+    /// not lead there. `met` is told the first node of each type on the way.
+    #[inline]
+    pub fn spot(
+        &self,
+        searches: &[Option<Search>],
+        parent: u32,
+        coordinate: u32,
+        mut met: impl FnMut(&Search, u32),
+    ) -> Option<Option<Spot>> {
+        let (mut at, mut to, mut holder, mut depth) = (parent, self.schema.entry(), None, 0);
+        let mut word = self.root.get(parent as usize).copied().unwrap_or_default();
+        while let Some((mut base, ty)) = self.follow(word, to) {
+            depth += 1;
+            let search = searches.get(ty)?.as_ref()?;
+            met(search, base);
+            let (_, way) = self.descend(search, (base, ty), coordinate, |next, link| {
+                (at, to, holder) = (link, Target::Node(ty), Some((ty, base)));
+                (base, depth) = (next, depth + 1);
+            });
+            if let Way::Child(child, its, _) = way {
+                word = self.word(child.into());
+                if self.follow(word, its).is_some() {
+                    (at, to, holder) = (child, its, Some((ty, base)));
+                    continue;
+                }
+            }
+            let holder = holder.map(|(ty, base)| (ty, self.handle(base, ty)));
+            return Some(Some(Spot { base, ty, way, link: Link { at, to, holder }, depth }));
+        }
+        Some(None)
     }
 
     /// Looks for a coordinate under a parent position, and makes the path to there.
@@ -119,7 +162,6 @@ impl View<'_> {
         coordinate: u32,
         path: &mut Vec<Visit>,
     ) -> Located {
-        let mut gap = Gap::default();
         loop {
             let Some((base, ty)) = self.follow(self.referred(link), link.to) else {
                 return Located::Gap { null: Some(link), block: None };
@@ -140,7 +182,7 @@ impl View<'_> {
                 }
                 continue;
             }
-            gap.clear();
+            let mut gap = Gap::default();
             if let Some(found) = self.search(base, ty, coordinate, &mut gap) {
                 return found;
             }

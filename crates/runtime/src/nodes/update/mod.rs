@@ -8,8 +8,10 @@
 //! payload.rs    what lies at positions                join.rs        nodes that have too few elements
 //! free.rs       nodes that are not used any more      search.rs      comparisons on the way to a coordinate
 //! run.rs        many changes, row after row           renew.rs       rows that are made anew
+//! block.rs      elements side by side in a node       quick.rs       changes that need no more than one of these
 //! ```
 
+mod block;
 mod cells;
 mod edit;
 mod free;
@@ -18,6 +20,7 @@ mod items;
 mod join;
 mod locate;
 mod payload;
+mod quick;
 mod rebalance;
 mod remove;
 mod renew;
@@ -37,6 +40,7 @@ pub use insert::Put;
 pub use payload::Payload;
 #[cfg(test)]
 pub(crate) use payload::limit;
+pub(crate) use quick::{put_quickly, remove_quickly};
 pub(crate) use run::{Changes, change_runs, place_runs};
 
 use super::View;
@@ -52,19 +56,11 @@ fn edit<R>(
 ) -> Option<R> {
     let (schema, root, node, kept) = level.nodes_mut()?;
     kept.prepare(schema);
-    let path = std::mem::take(&mut kept.path);
-    let parent = u32::try_from(parent).ok()?;
-    let mut editor = Editor { schema, node, root, kept, payload, parent, path, fixed: 0, landed: None };
+    let mut editor = Editor::new(schema, (root, node), kept, payload, u32::try_from(parent).ok()?);
     let result = work(&mut editor);
-    let path = editor.path;
-    if path.capacity() <= KEPT_PATH {
-        editor.kept.path = path;
-    }
+    editor.finish();
     Some(result)
 }
-
-/// Longer paths than this are not kept for the next update.
-const KEPT_PATH: usize = 1 << 12;
 
 /// True of levels of nodes of which rows of some numbers of elements cannot be made anew.
 pub(crate) fn may_refuse(level: &mut LevelStorage) -> bool {

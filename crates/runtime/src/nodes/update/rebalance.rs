@@ -71,7 +71,7 @@ impl Editor<'_> {
     }
 
     /// The depth that no tree exceeds: log n to the base 3/2, where n is the number of positions.
-    fn depth_limit(&self) -> usize {
+    pub fn depth_limit(&self) -> usize {
         let bits = u64::BITS - self.payload.positions().leading_zeros();
         (bits as usize * 12).div_ceil(7).min(DEEPEST) + 1
     }

@@ -14,7 +14,7 @@
 //!
 //! If nothing of this can be, the tensor has to be made anew.
 
-use lacunar_formats::schema::{Extent, FieldKind, Target};
+use lacunar_formats::schema::Target;
 
 use super::cells::Cell;
 use super::edit::{Editor, Link, Visit};
@@ -113,31 +113,14 @@ impl Editor<'_> {
     /// Closes the gap of an element of a block, if enough are left in it.
     fn shift_out(&mut self, at: u32) -> bool {
         let Some(visit) = self.path.last().copied() else { return false };
-        let Some((own, size)) = self.shape(visit.ty()).block else { return false };
-        let schema = self.schema;
-        let node = &schema.nodes()[visit.ty()];
-        let (base, room) = (u64::from(visit.base), self.room(visit.base, visit.ty()));
-        let field = &node.fields[own];
-        let first = base + field.word(room, 0);
-        let size_word = base + u64::from(node.fields[size].offset);
-        let count = self.word(size_word);
-        // A block of a chain takes in the next one when few are left; no other does before it has too few.
         let shape = self.shape(visit.ty());
-        let is_last = !shape.is_linear || shape.next.is_none_or(|next| self.word(base + u64::from(next)) == 0);
-        let few = if is_last { self.least(visit.ty(), own) } else { self.few(visit.ty(), own) };
-        let (Some(k), true) = (u64::from(at).checked_sub(first), count > few) else { return false };
-        if k >= u64::from(count) {
-            return false;
-        }
-        let words = first as usize..(first + u64::from(count)) as usize;
-        if let Some(words) = self.node.as_mut_slice::<u32>().and_then(|all| all.get_mut(words)) {
-            words.copy_within(k as usize + 1.., k as usize);
-        }
-        let slot = self.slot(visit.base, visit.ty()) + field.slot(room, 0);
-        let last = slot + u64::from(count) - 1;
-        self.payload.shift(slot + k + 1..last + 1, slot + k);
+        let Some(block) = shape.block else { return false };
+        let run = block.run(self.view(), visit.base);
+        let kept = block.kept(self.view(), visit.base, shape);
+        let Some(k) = self.node.as_mut_slice().and_then(|words| run.close(words, at, kept)) else { return false };
+        let (at, last) = (run.slot + u64::from(k), run.slot + u64::from(run.count) - 1);
+        self.payload.shift(at + 1..last + 1, at);
         self.payload.vacate(last);
-        self.set(size_word, count - 1);
         true
     }
 
@@ -145,21 +128,24 @@ impl Editor<'_> {
     fn unhook(&mut self) -> bool {
         let Some(level) = self.path.len().checked_sub(1) else { return false };
         let visit = self.path[level];
-        let is_lone = |visit: Visit| self.shape(visit.ty()).lone.as_ref();
-        let Some(children) = is_lone(visit) else { return false };
-        if level > 0 && is_lone(self.path[level - 1]).is_none() {
+        self.shape(visit.ty()).lone.is_some() && self.unhook_from(self.link_of(level), visit.base, visit.ty())
+    }
+
+    /// The same for a node and the reference to it.
+    pub fn unhook_from(&mut self, link: Link, base: u32, ty: usize) -> bool {
+        let is_lone = |ty: usize| self.shape(ty).lone.as_ref();
+        let (Some(children), true) = (is_lone(ty), link.holder.is_none_or(|(holder, _)| is_lone(holder).is_some()))
+        else {
             return false;
-        }
-        let child = |&(word, to): &(u32, Target)| self.follow(self.word(u64::from(visit.base) + u64::from(word)), to);
+        };
+        let child = |&(word, to): &(u32, Target)| self.follow(self.word(u64::from(base) + u64::from(word)), to);
         let mut there = children.iter().filter_map(child);
-        let (first, second) = (there.next(), there.next());
-        let link = self.link_of(level);
-        match (first, second) {
+        match (there.next(), there.next()) {
             (None, _) => self.disconnect(link),
             (Some((base, ty)), None) if self.schema.types(link.to).contains(&ty) => self.connect(link, base, ty),
             _ => return false,
         }
-        self.discard(visit.base, visit.ty());
+        self.discard(base, ty);
         true
     }
 
@@ -197,38 +183,9 @@ impl Editor<'_> {
         false
     }
 
-    /// The least number of elements of a block: 0 for a node with others that are always there.
-    fn least(&self, ty: usize, block: usize) -> u32 {
-        let node = &self.schema.nodes()[ty];
-        let others = node.elems().any(|(number, field)| number != block && field.is_nonempty());
-        match node.fields[block].array() {
-            Some(Extent::Size(size)) => match node.fields[size].kind {
-                FieldKind::Size { least, .. } => least.max(u32::from(!others)),
-                _ => u32::MAX,
-            },
-            _ => u32::MAX,
-        }
-    }
-
-    /// A block with at most this many elements has few: a quarter of its usual number, and not below its least.
-    fn few(&self, ty: usize, block: usize) -> u32 {
-        let node = &self.schema.nodes()[ty];
-        match node.fields[block].array() {
-            Some(Extent::Size(size)) => match node.fields[size].kind {
-                FieldKind::Size { least, most, about } => {
-                    let usual = most.unwrap_or(super::free::usual(about));
-                    least.max(usual / 4).max(1)
-                }
-                _ => u32::MAX,
-            },
-            _ => u32::MAX,
-        }
-    }
-
     /// True if few elements are left of those that nodes of a type take.
     pub fn is_short(&self, ty: usize, items: &[Item]) -> bool {
-        let Some((own, _)) = self.shape(ty).block else { return false };
-        elems(items) as u32 <= self.few(ty, own)
+        self.shape(ty).block.is_some_and(|block| elems(items) as u32 <= block.few)
     }
 
     /// The change by which a node of the path gets these items; `None` if that cannot be.

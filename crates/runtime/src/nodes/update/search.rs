@@ -11,7 +11,7 @@
 //!
 //! Types that are otherwise (places that may be unused, two children side by side) are searched item by item (`locate.rs`).
 
-use lacunar_formats::schema::{Extent, FieldKind, Node, Schema, Step, Target};
+use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Schema, Step, Target};
 
 use crate::nodes::View;
 
@@ -22,15 +22,18 @@ enum Probe {
     Child(u32, Target),
     /// An element: its word and its position.
     Elem(u32, u32),
-    /// Elements side by side: their field, the word of their length, and a flag that is true if there may be none.
-    Block(usize, u32, bool),
+    /// Elements side by side: their field with its number, the word of their length, and a flag that is true if there may be none.
+    Block(&'static Field, usize, u32, bool),
     /// Elements, with a child before each: their fields, the types that the children refer to, and the word of the length.
-    Pairs { elems: usize, children: usize, to: Target, size: u32 },
+    Pairs { elems: &'static Field, children: &'static Field, to: Target, size: u32 },
 }
 
 /// The comparisons of a type.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
+    node: &'static Node,
+    /// True if there are elements side by side without children between.
+    has_block: bool,
     probes: Vec<Probe>,
     /// The comparison of a type that has one element between two children of that type, as binary search trees have: a loop of its own
     /// searches these.
@@ -62,7 +65,7 @@ pub(crate) enum Way {
 
 impl Search {
     /// The comparisons of a type; `None` if they are not of this kind.
-    pub fn of(schema: &Schema, ty: usize) -> Option<Search> {
+    pub fn of(schema: &'static Schema, ty: usize) -> Option<Search> {
         let node = &schema.nodes()[ty];
         if !schema.is_ordered() {
             return None;
@@ -74,8 +77,8 @@ impl Search {
             match probe {
                 Probe::Child(..) | Probe::Pairs { .. } if has_child => return None,
                 Probe::Child(..) => has_child = true,
-                Probe::Elem(..) | Probe::Block(_, _, false) => has_child = false,
-                Probe::Block(_, _, true) | Probe::Pairs { .. } => {}
+                Probe::Elem(..) | Probe::Block(_, _, _, false) => has_child = false,
+                Probe::Block(_, _, _, true) | Probe::Pairs { .. } => {}
             }
         }
         let own = Target::Node(ty);
@@ -87,12 +90,21 @@ impl Search {
             }
             _ => None,
         };
-        Some(Search { probes, between })
+        let has_block = probes.iter().any(|probe| matches!(probe, Probe::Block(..)));
+        Some(Search { node, has_block, probes, between })
+    }
+}
+
+impl Search {
+    /// The type, if it has elements side by side: a search ends in many nodes of such a type, and few on the way.
+    #[inline]
+    pub fn block_node(&self) -> Option<&'static Node> {
+        self.has_block.then_some(self.node)
     }
 }
 
 impl Probe {
-    fn of(node: &Node, step: &Step) -> Option<Probe> {
+    fn of(node: &'static Node, step: &Step) -> Option<Probe> {
         let size = |field: usize| match node.fields[field].array() {
             Some(Extent::Size(size)) => Some(node.fields[size].offset),
             _ => None,
@@ -112,13 +124,14 @@ impl Probe {
             Step::Together(fields) => match *fields.as_slice() {
                 [elems] => match node.fields[elems].kind {
                     FieldKind::Elem { nonempty: true, .. } => {
-                        Some(Probe::Block(elems, size(elems)?, may_be_empty(elems)))
+                        Some(Probe::Block(&node.fields[elems], elems, size(elems)?, may_be_empty(elems)))
                     }
                     _ => None,
                 },
                 [children, elems] => match (&node.fields[children].kind, &node.fields[elems].kind) {
                     (FieldKind::Child { to, .. }, FieldKind::Elem { nonempty: true, .. }) => {
-                        Some(Probe::Pairs { elems, children, to: *to, size: size(elems)? })
+                        let (own, before) = (&node.fields[elems], &node.fields[children]);
+                        Some(Probe::Pairs { elems: own, children: before, to: *to, size: size(elems)? })
                     }
                     _ => None,
                 },
@@ -131,7 +144,8 @@ impl Probe {
 impl View<'_> {
     /// The way that the search for a coordinate takes from a node.
     #[inline]
-    fn way(&self, search: &Search, base: u32, ty: usize, coordinate: u32) -> Way {
+    fn way(&self, search: &Search, base: u32, coordinate: u32) -> Way {
+        let node = search.node;
         let at = |word: u32| u64::from(base) + u64::from(word);
         // The child of the gap, and the place in an array.
         let (mut child, mut place) = (None, None);
@@ -141,19 +155,19 @@ impl View<'_> {
                 Probe::Elem(word, slot) => {
                     let there = self.word(at(word));
                     if there == coordinate {
-                        return Way::Found(at(word) as u32, self.slot_of(base, ty) as u32 + slot);
+                        return Way::Found(at(word) as u32, self.slot_in(base, node) as u32 + slot);
                     }
                     if there > coordinate {
                         break;
                     }
                     (child, place) = (None, None);
                 }
-                Probe::Block(number, size, _) => {
-                    let (field, room) = (&self.schema.nodes()[ty].fields[number], self.room_of(base, ty));
+                Probe::Block(field, number, size, _) => {
+                    let room = self.room_in(base, node);
                     let first = u64::from(base) + field.word(room, 0);
                     let (k, count, is_there) = self.reach(first, self.word(at(size)), coordinate);
                     if is_there {
-                        let position = self.slot_of(base, ty) + field.slot(room, k);
+                        let position = self.slot_in(base, node) + field.slot(room, k);
                         return Way::Found(first as u32 + k, position as u32);
                     }
                     if k > 0 {
@@ -165,18 +179,18 @@ impl View<'_> {
                     }
                 }
                 Probe::Pairs { elems, children, to, size } => {
-                    let (fields, room) = (&self.schema.nodes()[ty].fields, self.room_of(base, ty));
-                    let first = u64::from(base) + fields[elems].word(room, 0);
+                    let room = self.room_in(base, node);
+                    let first = u64::from(base) + elems.word(room, 0);
                     let (k, count, is_there) = self.reach(first, self.word(at(size)), coordinate);
                     if is_there {
-                        let position = self.slot_of(base, ty) + fields[elems].slot(room, k);
+                        let position = self.slot_in(base, node) + elems.slot(room, k);
                         return Way::Found(first as u32 + k, position as u32);
                     }
                     if k > 0 {
                         place = None;
                     }
                     if k < count {
-                        child = Some(((u64::from(base) + fields[children].word(room, k)) as u32, to));
+                        child = Some(((u64::from(base) + children.word(room, k)) as u32, to));
                         break;
                     }
                 }
@@ -198,14 +212,14 @@ impl View<'_> {
         coordinate: u32,
         mut visit: impl FnMut(u32, u32),
     ) -> (u32, Way) {
-        let Some(between) = search.between else { return (base, self.way(search, base, ty, coordinate)) };
+        let Some(between) = search.between else { return (base, self.way(search, base, coordinate)) };
         let mask = !(self.schema.align() - 1);
         let mut base = base;
         loop {
             let elem = base.wrapping_add(between.elem);
             let there = self.word(elem.into());
             if there == coordinate {
-                return (base, Way::Found(elem, self.slot_of(base, ty) as u32 + between.slot));
+                return (base, Way::Found(elem, self.slot_in(base, search.node) as u32 + between.slot));
             }
             let link = base.wrapping_add(between.children[usize::from(there < coordinate)]);
             let next = self.word(link.into()) & mask;

@@ -1,0 +1,129 @@
+//! Changes of one node, as most are that come one by one.
+//!
+//! ```text
+//! put       a value is replaced
+//!           an element goes into a block with room (`block.rs`)
+//!           a node of one element takes the place of a null child
+//! removed   an element goes out of a block that keeps enough
+//!           a node of one element goes, and its only child takes its place
+//! ```
+//!
+//! No path is made on the way there, and values move as elements of their type. All other changes are left to the [`Editor`], which makes a
+//! path and lets nodes give way.
+//!
+//! On entry: an innermost level that has been checked, and the values at its positions. On exit: the change is done, or nothing is changed.
+
+use super::edit::{Editor, Link, Visit};
+use super::items::{Item, Source};
+use super::locate::Spot;
+use super::payload::{FRESH, Payload};
+use super::search::{Search, Way};
+use crate::buffer::Buffer;
+use crate::moved::fetch;
+use crate::nodes::View;
+use crate::storage::LevelStorage;
+use crate::values::Element;
+
+/// Stores a coordinate under a parent position with a value, and gives the one before; `None` if it takes more than this.
+pub(crate) fn put_quickly<T: Element>(
+    level: &mut LevelStorage,
+    buffer: &mut Buffer,
+    (parent, coordinate): (u64, u64),
+    value: T,
+) -> Option<Option<T>> {
+    let (schema, roots, nodes, kept) = level.nodes_mut()?;
+    kept.prepare(schema);
+    let (root, node, values) = (roots.as_slice()?, nodes.as_mut_slice()?, buffer.as_mut_slice::<T>()?);
+    let (parent, coordinate) = (u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?);
+    let view = View { schema, root, node };
+    let spot = view.spot(&kept.searches, parent, coordinate, fetch_values(view, values))?;
+    let (spot, place) = match spot {
+        Some(Spot { way: Way::Found(_, position), .. }) => {
+            return values.get_mut(position as usize).map(|place| Some(std::mem::replace(place, value)));
+        }
+        Some(spot @ Spot { way: Way::Child(_, _, place) | Way::Gap(place), .. }) => (Some(spot), place),
+        None => (None, None),
+    };
+    if let (Some(spot), Some((field, k))) = (spot, place) {
+        let block = kept.shapes[spot.ty].block.filter(|block| block.field == field)?;
+        let run = block.run(view, spot.base);
+        let (k, slot, count) = (k as usize, run.slot as usize, run.count as usize);
+        let own = values.get_mut(slot..=slot + count)?;
+        if !run.make_place(node, k as u32, coordinate) {
+            return None;
+        }
+        own.copy_within(k..count, k + 1);
+        own[k] = value;
+        kept.inserted += 1;
+        return Some(None);
+    }
+    let (link, first) = match spot {
+        None => (view.root_link(parent), usize::MAX),
+        Some(Spot { base, ty, way: Way::Child(at, to, _), .. }) if kept.shapes[ty].is_full => {
+            (Link { at, to, holder: Some((ty, view.handle(base, ty))) }, ty)
+        }
+        Some(_) => return None,
+    };
+    if !kept.most.is_bounded() || roots.is_borrowed() {
+        return None;
+    }
+    let mut editor = Editor::new(schema, (roots, nodes), kept, Payload::values(buffer, 1, &[]), parent);
+    editor.path.clear();
+    editor.path.extend(spot.map(|spot| Visit { base: spot.base, ty: spot.ty as u32, link: spot.link.at }));
+    let depth = spot.map_or(0, |spot| spot.depth);
+    let new = Item::Elem { coordinate, value: Source::Held(FRESH) };
+    // Two more than there are, as for `Editor::balance`.
+    let is_done = depth + 2 <= editor.depth_limit() && editor.reserve(1, 0).is_ok();
+    let position = match is_done && editor.hang_one(link, new, first) == Ok(true) {
+        true => editor.landed,
+        false => None,
+    };
+    editor.kept.inserted += u64::from(position.is_some());
+    editor.finish();
+    *buffer.as_mut_slice()?.get_mut(position? as usize)? = value;
+    Some(None)
+}
+
+/// Removes a coordinate under a parent position, and gives its value, if it was stored; `None` if it takes more than this.
+pub(crate) fn remove_quickly<T: Element>(
+    level: &mut LevelStorage,
+    buffer: &mut Buffer,
+    (parent, coordinate): (u64, u64),
+) -> Option<Option<T>> {
+    let (schema, roots, nodes, kept) = level.nodes_mut()?;
+    let (root, node, values) = (roots.as_slice()?, nodes.as_mut_slice()?, buffer.as_mut_slice::<T>()?);
+    let (parent, coordinate) = (u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?);
+    let view = View { schema, root, node };
+    let Some(spot) = view.spot(&kept.searches, parent, coordinate, fetch_values(view, values))? else {
+        return Some(None);
+    };
+    let Way::Found(at, position) = spot.way else { return Some(None) };
+    let shape = &kept.shapes[spot.ty];
+    let value = *values.get(position as usize)?;
+    if let Some(block) = shape.block {
+        let (run, least) = (block.run(view, spot.base), block.kept(view, spot.base, shape));
+        let own = values.get_mut(run.slot as usize..run.slot as usize + run.count as usize)?;
+        let k = run.close(node, at, least)? as usize;
+        own.copy_within(k + 1.., k);
+        return Some(Some(value));
+    }
+    if shape.lone.is_none() || roots.is_borrowed() {
+        return None;
+    }
+    let mut editor = Editor::new(schema, (roots, nodes), kept, Payload::values(buffer, 1, &[]), parent);
+    let is_done = editor.unhook_from(spot.link, spot.base, spot.ty);
+    editor.finish();
+    is_done.then_some(Some(value))
+}
+
+/// Asks for the values of nodes with elements side by side, as soon as the node is there: they are in other memory, which takes as long to
+/// come as the node has taken.
+#[inline]
+fn fetch_values<'a, T>(view: View<'a>, values: &[T]) -> impl FnMut(&Search, u32) + use<'a, T> {
+    let first = values.as_ptr();
+    move |search, base| {
+        if let Some(node) = search.block_node() {
+            fetch(first.wrapping_add(view.slot_in(base, node) as usize));
+        }
+    }
+}
