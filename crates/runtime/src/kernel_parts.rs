@@ -19,6 +19,7 @@ use lacunar_formats::DType;
 
 use crate::alloc;
 use crate::pool;
+use crate::stream;
 
 /// An array's header: its memory and a number of elements. The number is the capacity of an array that grows, the
 /// length of a part, and the number of parts of a list, whose memory holds their headers.
@@ -108,7 +109,8 @@ unsafe fn append(
         }
         reserve(array, used, end, size)?;
         let pieces = cut(&parts[adopted..], used, lens, offset, size)?;
-        Copies { pieces: &pieces, to: array.data, dtype }.run()?;
+        let is_large = (end - used) * size >= stream::LARGE;
+        Copies { pieces: &pieces, to: array.data, dtype, is_large }.run()?;
         // Loops make room for more than they find.
         let blocks = parts.iter().filter_map(|part| Some((NonNull::new(part.data)?, part.len as usize * size)));
         blocks.for_each(|(block, bytes)| alloc::say_used(block, bytes));
@@ -181,6 +183,8 @@ struct Copies<'a> {
     pieces: &'a [Piece],
     to: *mut u8,
     dtype: DType,
+    /// True if the copy goes past the caches.
+    is_large: bool,
 }
 
 // SAFETY: the pieces' elements differ, and each is copied once.
@@ -219,7 +223,12 @@ impl Copies<'_> {
                         let size = self.dtype.size();
                         // SAFETY: by the caller's promise; source and destination are different blocks.
                         unsafe {
-                            std::ptr::copy_nonoverlapping(piece.from, self.to.add(piece.to * size), piece.len * size);
+                            let (to, bytes) = (self.to.add(piece.to * size), piece.len * size);
+                            if self.is_large {
+                                stream::copy(piece.from, to, bytes);
+                            } else {
+                                std::ptr::copy_nonoverlapping(piece.from, to, bytes);
+                            }
                         }
                         true
                     }

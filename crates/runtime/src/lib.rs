@@ -59,6 +59,7 @@ mod span;
 mod spread;
 mod stats;
 pub mod storage;
+mod stream;
 mod structure;
 mod sums;
 pub mod tensor;

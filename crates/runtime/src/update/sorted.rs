@@ -14,6 +14,7 @@ use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
 use crate::keys::{Access, Keyed, Layout};
+use crate::moved::fetch;
 use crate::sort::{Key, Scan, scan, sort};
 use crate::values::Element;
 
@@ -57,6 +58,9 @@ impl<T: Element> Sorted<T> {
         self.numbers.iter().copied().zip(self.changes.iter().copied())
     }
 }
+
+/// The number of changes ahead at which one is asked for.
+const AHEAD: usize = 16;
 
 impl<T: Element> Batch<T> {
     /// One change for each coordinates that occur, in the order of modes of a tensor of such sizes.
@@ -114,6 +118,10 @@ impl<T: Element> Batch<T> {
     ) -> Sorted<T> {
         let mut sorted = Sorted::with_room(levels, numbers.len());
         for (k, &number) in numbers.iter().enumerate() {
+            // Changes lie in the order in which they were given.
+            if let Some(next) = numbers.get(k + AHEAD).and_then(|next| self.changes.get(*next as usize)) {
+                fetch(std::ptr::from_ref(next));
+            }
             let change = self.changes[number as usize];
             match sorted.changes.last_mut().filter(|_| repeats(k)) {
                 Some(last) => *last = last.then(change, fill),
