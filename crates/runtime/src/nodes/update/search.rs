@@ -23,7 +23,7 @@ enum Probe {
     /// An element: its word and its position.
     Elem(u32, u32),
     /// Elements side by side: their field with its number, the word of their length, and a flag that is true if there may be none.
-    Block(&'static Field, usize, u32, bool),
+    Block { elems: &'static Field, number: usize, size: u32, may_be_empty: bool },
     /// Elements, with a child before each: their fields, the types that the children refer to, and the word of the length.
     Pairs { elems: &'static Field, children: &'static Field, to: Target, size: u32 },
 }
@@ -77,8 +77,8 @@ impl Search {
             match probe {
                 Probe::Child(..) | Probe::Pairs { .. } if has_child => return None,
                 Probe::Child(..) => has_child = true,
-                Probe::Elem(..) | Probe::Block(_, _, _, false) => has_child = false,
-                Probe::Block(_, _, _, true) | Probe::Pairs { .. } => {}
+                Probe::Elem(..) | Probe::Block { may_be_empty: false, .. } => has_child = false,
+                Probe::Block { may_be_empty: true, .. } | Probe::Pairs { .. } => {}
             }
         }
         let own = Target::Node(ty);
@@ -90,12 +90,10 @@ impl Search {
             }
             _ => None,
         };
-        let has_block = probes.iter().any(|probe| matches!(probe, Probe::Block(..)));
+        let has_block = probes.iter().any(|probe| matches!(probe, Probe::Block { .. }));
         Some(Search { node, has_block, probes, between })
     }
-}
 
-impl Search {
     /// The type, if it has elements side by side: a search ends in many nodes of such a type, and few on the way.
     #[inline]
     pub fn block_node(&self) -> Option<&'static Node> {
@@ -122,10 +120,13 @@ impl Probe {
                 _ => None,
             },
             Step::Together(fields) => match *fields.as_slice() {
-                [elems] => match node.fields[elems].kind {
-                    FieldKind::Elem { nonempty: true, .. } => {
-                        Some(Probe::Block(&node.fields[elems], elems, size(elems)?, may_be_empty(elems)))
-                    }
+                [number] => match node.fields[number].kind {
+                    FieldKind::Elem { nonempty: true, .. } => Some(Probe::Block {
+                        elems: &node.fields[number],
+                        number,
+                        size: size(number)?,
+                        may_be_empty: may_be_empty(number),
+                    }),
                     _ => None,
                 },
                 [children, elems] => match (&node.fields[children].kind, &node.fields[elems].kind) {
@@ -162,12 +163,12 @@ impl View<'_> {
                     }
                     (child, place) = (None, None);
                 }
-                Probe::Block(field, number, size, _) => {
+                Probe::Block { elems, number, size, .. } => {
                     let room = self.room_in(base, node);
-                    let first = u64::from(base) + field.word(room, 0);
+                    let first = u64::from(base) + elems.word(room, 0);
                     let (k, count, is_there) = self.reach(first, self.word(at(size)), coordinate);
                     if is_there {
-                        let position = self.slot_in(base, node) + field.slot(room, k);
+                        let position = self.slot_in(base, node) + elems.slot(room, k);
                         return Way::Found(first as u32 + k, position as u32);
                     }
                     if k > 0 {
