@@ -60,7 +60,7 @@ impl Model {
     /// False if the schema has no place for it.
     fn put(&mut self, parent: u64, coordinate: u64, value: f64) -> bool {
         self.turn += 1;
-        if self.turn % 2 == 0
+        if self.turn.is_multiple_of(2)
             && let Some(before) = put_quickly(&mut self.level, &mut self.values, (parent, coordinate), value)
         {
             self.quick += 1;
@@ -81,7 +81,7 @@ impl Model {
 
     fn remove(&mut self, parent: u64, coordinate: u64) -> bool {
         self.turn += 1;
-        if self.turn % 2 == 0
+        if self.turn.is_multiple_of(2)
             && let Some(before) = remove_quickly::<f64>(&mut self.level, &mut self.values, (parent, coordinate))
         {
             self.quick += 1;
