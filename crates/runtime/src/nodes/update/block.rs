@@ -33,7 +33,7 @@ pub(crate) struct Block {
 
 /// Where the elements of a block are in a node.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
+pub(crate) struct Elems {
     /// The word of the length.
     pub size: usize,
     /// The word of the first element, and its position.
@@ -47,9 +47,9 @@ pub(crate) struct Run {
 impl Block {
     /// Where its elements are in a node of the type.
     #[inline]
-    pub fn run(&self, view: View, base: u32) -> Run {
+    pub fn elems_in(&self, view: View, base: u32) -> Elems {
         let (room, size) = (view.room_in(base, self.node), base as usize + self.size as usize);
-        Run {
+        Elems {
             size,
             first: base as usize + self.elems.word(room, 0) as usize,
             slot: view.slot_in(base, self.node) + self.elems.slot(room, 0),
@@ -58,10 +58,10 @@ impl Block {
         }
     }
 
-    /// The number of elements of a node that is never gone below where one is taken out: a block of a chain takes in the next one when few
+    /// The number of elements that a node has to keep where one is taken out of it alone: a block of a chain takes in the next one when few
     /// are left; no other does before it has too few.
     #[inline]
-    pub fn kept(&self, view: View, base: u32, shape: &Shape) -> u32 {
+    pub fn least_in(&self, view: View, base: u32, shape: &Shape) -> u32 {
         let has_next = |next: u32| view.word(u64::from(base) + u64::from(next)) != 0;
         if shape.is_linear && shape.next.is_some_and(has_next) { self.few } else { self.least }
     }
@@ -94,7 +94,7 @@ impl Block {
     }
 }
 
-impl Run {
+impl Elems {
     /// Puts a coordinate into place `k`, with those behind it one place up; false if there is no room. Values are left as they are.
     #[inline]
     pub fn make_place(&self, words: &mut [u32], k: u32, coordinate: u32) -> bool {
@@ -112,9 +112,9 @@ impl Run {
     /// Takes out the coordinate of a word, with those behind it one place down, and gives its number; `None` if it is not of the block, or
     /// no more than so many are left.
     #[inline]
-    pub fn close(&self, words: &mut [u32], at: u32, kept: u32) -> Option<u32> {
+    pub fn close(&self, words: &mut [u32], at: u32, least: u32) -> Option<u32> {
         let k = (at as usize).checked_sub(self.first)?;
-        if k >= self.count as usize || self.count <= kept {
+        if k >= self.count as usize || self.count <= least {
             return None;
         }
         let own = words.get_mut(self.first..self.first + self.count as usize)?;

@@ -75,12 +75,12 @@ impl Editor<'_> {
     fn shift_in(&mut self, field: usize, k: u32, coordinate: u32) -> Option<u32> {
         let visit = *self.path.last()?;
         let block = self.shape(visit.ty()).block.filter(|block| block.field == field)?;
-        let run = block.run(self.view(), visit.base);
-        if !run.make_place(self.node.as_mut_slice()?, k, coordinate) {
+        let array = block.elems_in(self.view(), visit.base);
+        if !array.make_place(self.node.as_mut_slice()?, k, coordinate) {
             return None;
         }
-        let at = run.slot + u64::from(k);
-        self.payload.shift(at..run.slot + u64::from(run.count), at + 1);
+        let at = array.slot + u64::from(k);
+        self.payload.shift(at..array.slot + u64::from(array.count), at + 1);
         self.payload.put(FRESH, at);
         Some(at as u32)
     }

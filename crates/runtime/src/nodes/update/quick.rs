@@ -46,10 +46,10 @@ pub(crate) fn put_quickly<T: Element>(
     };
     if let (Some(spot), Some((field, k))) = (spot, place) {
         let block = kept.shapes[spot.ty].block.filter(|block| block.field == field)?;
-        let run = block.run(view, spot.base);
-        let (k, slot, count) = (k as usize, run.slot as usize, run.count as usize);
+        let array = block.elems_in(view, spot.base);
+        let (k, slot, count) = (k as usize, array.slot as usize, array.count as usize);
         let own = values.get_mut(slot..=slot + count)?;
-        if !run.make_place(node, k as u32, coordinate) {
+        if !array.make_place(node, k as u32, coordinate) {
             return None;
         }
         own.copy_within(k..count, k + 1);
@@ -101,9 +101,9 @@ pub(crate) fn remove_quickly<T: Element>(
     let shape = &kept.shapes[spot.ty];
     let value = *values.get(position as usize)?;
     if let Some(block) = shape.block {
-        let (run, least) = (block.run(view, spot.base), block.kept(view, spot.base, shape));
-        let own = values.get_mut(run.slot as usize..run.slot as usize + run.count as usize)?;
-        let k = run.close(node, at, least)? as usize;
+        let (array, least) = (block.elems_in(view, spot.base), block.least_in(view, spot.base, shape));
+        let own = values.get_mut(array.slot as usize..array.slot as usize + array.count as usize)?;
+        let k = array.close(node, at, least)? as usize;
         own.copy_within(k + 1.., k);
         return Some(Some(value));
     }

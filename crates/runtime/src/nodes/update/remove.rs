@@ -115,10 +115,10 @@ impl Editor<'_> {
         let Some(visit) = self.path.last().copied() else { return false };
         let shape = self.shape(visit.ty());
         let Some(block) = shape.block else { return false };
-        let run = block.run(self.view(), visit.base);
-        let kept = block.kept(self.view(), visit.base, shape);
-        let Some(k) = self.node.as_mut_slice().and_then(|words| run.close(words, at, kept)) else { return false };
-        let (at, last) = (run.slot + u64::from(k), run.slot + u64::from(run.count) - 1);
+        let array = block.elems_in(self.view(), visit.base);
+        let least = block.least_in(self.view(), visit.base, shape);
+        let Some(k) = self.node.as_mut_slice().and_then(|words| array.close(words, at, least)) else { return false };
+        let (at, last) = (array.slot + u64::from(k), array.slot + u64::from(array.count) - 1);
         self.payload.shift(at + 1..last + 1, at);
         self.payload.vacate(last);
         true
