@@ -336,6 +336,15 @@ mod tests {
     }
 
     #[test]
+    fn parts_that_exceed_the_caches_stand_one_behind_the_other() {
+        let count = (stream::LARGE / size_of::<u32>() + 5) as u32;
+        // The first part is too small to become the result's memory.
+        let parts = [vec![7], (0..count).collect(), vec![8, 9]];
+        let all = collected(&[], &parts, None).unwrap();
+        assert!(all.iter().copied().eq([7].into_iter().chain(0..count).chain([8, 9])));
+    }
+
+    #[test]
     fn parts_stand_one_behind_the_other() {
         let parts = [vec![3, 5], vec![], vec![1]];
         assert_eq!(collected(&[], &parts, None).unwrap(), [3, 5, 1]);

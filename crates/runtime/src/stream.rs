@@ -1,8 +1,8 @@
 //! Copies of more bytes than the caches hold.
 //!
-//! A store to a line that is not in the cache fetches it first, although all of it is going to be overwritten. Stores that go past the
-//! caches do not: of three bytes that pass between memory and the processor for each one that is copied, two are left. What was copied is
-//! not in the caches then, where so much of it would not have stayed either.
+//! A store to a cache line that is not in the cache reads the line from memory first. A non-temporal store does not. So a copy moves two bytes
+//! for each byte that it copies (one read, one write) instead of three. The copy is not in the caches afterwards; so much data would not fit
+//! into them anyway.
 
 #![allow(unsafe_code)]
 

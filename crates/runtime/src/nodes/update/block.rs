@@ -58,8 +58,8 @@ impl Block {
         }
     }
 
-    /// The number of elements that a node has to keep where one is taken out of it alone: a block of a chain takes in the next one when few
-    /// are left; no other does before it has too few.
+    /// The least number of elements that the block of this node may have. A block in a chain joins the next block when it has few elements;
+    /// any other block changes with a neighbor only when it would have too few.
     #[inline]
     pub fn least_in(&self, view: View, base: u32, shape: &Shape) -> u32 {
         let has_next = |next: u32| view.word(u64::from(base) + u64::from(next)) != 0;

@@ -1,4 +1,4 @@
-//! Changes of one node, as most are that come one by one.
+//! Updates of one entry that change one node only. Most updates that come one by one are such.
 //!
 //! ```text
 //! put       a value is replaced
@@ -8,8 +8,8 @@
 //!           a node of one element goes, and its only child takes its place
 //! ```
 //!
-//! No path is made on the way there, and values move as elements of their type. All other changes are left to the [`Editor`], which makes a
-//! path and lets nodes give way.
+//! The search records no path, and values move as elements of their type. The [`Editor`] carries out all other updates: it records the path, and
+//! splits and joins nodes along it.
 //!
 //! On entry: an innermost level that has been checked, and the values at its positions. On exit: the change is done, or nothing is changed.
 
