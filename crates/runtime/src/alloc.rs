@@ -19,6 +19,8 @@
 #![allow(unsafe_code)]
 
 use std::alloc::Layout;
+use std::collections::TryReserveError;
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 /// The alignment of every block.
@@ -249,6 +251,31 @@ unsafe fn remap(_block: NonNull<u8>, _bytes: usize) -> Option<NonNull<u8>> {
     None
 }
 
+/// Makes room in a vector for so many more items, at least; on huge pages, if they take as much: a large array that is read from a file becomes
+/// a tensor's, and kernels read it faster there.
+///
+/// # Errors
+/// The memory is refused; the vector is as it was.
+pub fn make_room<T>(items: &mut Vec<T>, more: usize) -> Result<(), TryReserveError> {
+    let before = items.capacity();
+    items.try_reserve(more)?;
+    #[cfg(target_os = "linux")]
+    if items.capacity() > before {
+        let room = items.spare_capacity_mut();
+        mapped::ask_for_huge_pages(room.as_mut_ptr().cast(), size_of_val(room));
+    }
+    Ok(())
+}
+
+/// Moves memory, which others may have made, to huge pages where it does not lie on them, as far as whole ones fit in it. The system copies
+/// it, and its addresses stay; a system that cannot (before Linux 6.1) leaves it where it is.
+pub fn move_to_huge_pages(memory: &mut [MaybeUninit<u8>]) {
+    #[cfg(target_os = "linux")]
+    mapped::move_to_huge_pages(memory);
+    #[cfg(not(target_os = "linux"))]
+    let _ = memory;
+}
+
 /// The bytes of memory of the machine; 0 where that is not known.
 #[cfg(target_os = "linux")]
 fn memory() -> usize {
@@ -342,6 +369,7 @@ mod mapped {
     //! Blocks of whole pages. A fresh mapping reads as zero.
 
     use super::{HEADER, Header, header_of};
+    use std::mem::MaybeUninit;
     use std::ptr::NonNull;
 
     const HUGE: usize = 2 << 20;
@@ -427,6 +455,25 @@ mod mapped {
         }
     }
 
+    /// Asks for huge pages for memory that was not touched yet, if it is as large as one.
+    pub(super) fn ask_for_huge_pages(memory: *mut u8, bytes: usize) {
+        let before = memory.align_offset(page_size());
+        if bytes >= HUGE && before < bytes {
+            // SAFETY: the range is the caller's memory; the advice changes no content, and refusing it is harmless.
+            unsafe { libc::madvise(memory.add(before).cast(), bytes - before, libc::MADV_HUGEPAGE) };
+        }
+    }
+
+    pub(super) fn move_to_huge_pages(memory: &mut [MaybeUninit<u8>]) {
+        let before = memory.as_ptr().align_offset(HUGE);
+        let Some(inner) = memory.get_mut(before..) else { return };
+        let bytes = inner.len() / HUGE * HUGE;
+        if bytes > 0 {
+            // SAFETY: the range is the caller's memory, which nobody else uses; its content stays, and refusing is harmless.
+            unsafe { libc::madvise(inner.as_mut_ptr().cast(), bytes, libc::MADV_COLLAPSE) };
+        }
+    }
+
     /// Asks for huge pages: for all of a mapping, whose pages could not be moved together if they were not of one kind.
     fn advise(data: NonNull<u8>, page: usize, usable: usize) {
         // SAFETY: the range is mapped; the advice changes no content, and refusing it is harmless.
@@ -508,6 +555,24 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn vectors_keep_their_items_when_they_get_room_and_other_pages() {
+        let mut items: Vec<u32> = Vec::new();
+        for more in [5, 100_000, 3_000_000] {
+            make_room(&mut items, more).unwrap();
+            assert!(items.capacity() >= items.len() + more);
+            items.extend(0..more as u32);
+        }
+        let expected = items.clone();
+        for memory in [&mut items[..], &mut [][..]] {
+            // SAFETY: the bytes are those of the items, which are not changed.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), size_of_val(memory)) };
+            move_to_huge_pages(bytes);
+        }
+        assert_eq!(items, expected);
+        assert!(make_room(&mut items, usize::MAX / 4).is_err());
     }
 
     #[test]

@@ -97,6 +97,13 @@ impl Buffer {
         crate::dispatch::with_values!(values, vec => Buffer::from_vec(vec))
     }
 
+    /// Moves memory that somebody else made to huge pages, if it is large: then kernels read it as fast as ours.
+    pub(crate) fn move_to_huge_pages(&mut self) {
+        if matches!(self.owner, Owner::Exclusive(_)) {
+            alloc::move_to_huge_pages(self.bytes_mut());
+        }
+    }
+
     /// A copy of the values.
     ///
     /// # Errors

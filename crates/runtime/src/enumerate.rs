@@ -4,6 +4,7 @@
 //! csr, pos 0 2 2 3, crd 0 2 1:    column of level 0: 0 0 2    of level 1: 0 2 1    10 i + j: 0 2 21
 //! ```
 
+use crate::alloc::make_room;
 use crate::array::{Array, Plain};
 use crate::buffer::{Buffer, Indices};
 use crate::coo::Coordinates;
@@ -77,7 +78,7 @@ impl Tensor {
 
 pub(crate) fn to_vec<T: Copy + Send + Sync + Default>(slice: &[T]) -> Result<Vec<T>, AllocError> {
     let mut vec = Vec::new();
-    vec.try_reserve_exact(slice.len()).map_err(|_| AllocError { bytes: size_of_val(slice) as u64 })?;
+    make_room(&mut vec, slice.len()).map_err(|_| AllocError { bytes: size_of_val(slice) as u64 })?;
     vec.extend_from_slice(slice);
     Ok(vec)
 }

@@ -51,7 +51,11 @@ pub fn pack(coo: Coo, format: &Format, sorting: Sorting) -> Result<Tensor, Stora
     if ascend(&columns, values.len()) {
         let columns = columns.into_iter().map(Column::from).collect();
         let entries = Entries::Columns(Columns { len: values.len(), columns });
-        return build(dims, format, entries, values);
+        // The vectors of the list become the tensor's arrays.
+        let mut tensor = build(dims, format, entries, values)?;
+        let (_, _, levels, values) = tensor.parts_mut();
+        levels.iter_mut().flat_map(LevelStorage::arrays_mut).chain([values]).for_each(Buffer::move_to_huge_pages);
+        return Ok(tensor);
     }
     let list = List { dims, format, columns, values };
     match sorting {

@@ -26,6 +26,7 @@ use lacunar_formats::{DType, Format, Kind, Scalar};
 pub use lacunar_formats::{Generator, GeneratorError};
 use rustc_hash::FxHashSet;
 
+use crate::alloc::make_room;
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::cast::{Convert, Number};
@@ -66,7 +67,7 @@ pub fn generate(
     coo.values = with_element!(dtype, T => {
         let mut values = Vec::new();
         let refused = |_| AllocError { bytes: (entries * dtype.size()) as u64 };
-        values.try_reserve_exact(entries).map_err(refused)?;
+        make_room(&mut values, entries).map_err(refused)?;
         values.extend((0..entries).map(|_| T::from_number(random.number(dtype, true))));
         T::wrap(values)
     });
@@ -181,8 +182,8 @@ fn reserve(coo: &mut Coo, entries: f64) -> Result<(), AllocError> {
     let refused = |_| AllocError { bytes: (entries as u64).saturating_mul(8) };
     for column in &mut coo.coords {
         match column {
-            Coordinates::U32(v) => v.try_reserve(entries).map_err(refused)?,
-            Coordinates::U64(v) => v.try_reserve(entries).map_err(refused)?,
+            Coordinates::U32(v) => make_room(v, entries).map_err(refused)?,
+            Coordinates::U64(v) => make_room(v, entries).map_err(refused)?,
         }
     }
     Ok(())

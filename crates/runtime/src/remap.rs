@@ -11,6 +11,7 @@
 
 use lacunar_formats::{Format, Map, Recovery, Scalar, Term};
 
+use crate::alloc::make_room;
 use crate::buffer::Buffer;
 use crate::coo::{self, Coo, Coordinates};
 use crate::error::{AllocError, StorageError};
@@ -122,7 +123,7 @@ fn ordinals(len: usize, coordinate: &dyn Fn(usize) -> u64) -> Result<Vec<u32>, S
 /// An empty vector with room for so many elements.
 pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, AllocError> {
     let mut vec = Vec::new();
-    vec.try_reserve_exact(len).map_err(|_| AllocError { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) })?;
+    make_room(&mut vec, len).map_err(|_| AllocError { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) })?;
     Ok(vec)
 }
 

@@ -25,6 +25,7 @@ use super::error::IoError;
 use super::mirror::{Mirror, expected_on_diagonal};
 use super::scan::{Cursor, Fault};
 use super::text::Text;
+use crate::alloc::make_room;
 use crate::coo::Coordinates;
 use crate::parallel;
 use crate::values::Element;
@@ -206,11 +207,11 @@ fn reserve<V>(
     let believable = text.believable(2 * layout.dims.len().max(1) as u64);
     let images = if layout.symmetry == Symmetry::General { 1 } else { 2 };
     let count = usize::try_from(announced).unwrap_or(usize::MAX).min(believable).saturating_mul(images);
-    entries.values.try_reserve_exact(count)?;
+    make_room(&mut entries.values, count)?;
     for coords in &mut entries.coords {
         match coords {
-            Coordinates::U32(coords) => coords.try_reserve_exact(count)?,
-            Coordinates::U64(coords) => coords.try_reserve_exact(count)?,
+            Coordinates::U32(coords) => make_room(coords, count)?,
+            Coordinates::U64(coords) => make_room(coords, count)?,
         }
     }
     Ok(())
@@ -469,7 +470,7 @@ fn append_coordinates(
 fn widen(coords: &mut Coordinates) -> Result<(), TryReserveError> {
     if let Coordinates::U32(narrow) = coords {
         let mut wide = Vec::new();
-        wide.try_reserve(narrow.len())?;
+        make_room(&mut wide, narrow.len())?;
         wide.extend(narrow.iter().map(|&coordinate| u64::from(coordinate)));
         *coords = Coordinates::U64(wide);
     }
@@ -484,7 +485,7 @@ fn append_all<T: Send>(
     fill: &(dyn Fn(usize, &mut [MaybeUninit<T>]) -> usize + Sync),
 ) -> Result<(), TryReserveError> {
     let total = lengths.iter().sum::<usize>();
-    out.try_reserve(total)?;
+    make_room(out, total)?;
     let jobs = parallel::split(&mut out.spare_capacity_mut()[..total], lengths);
     let written = parallel::map(jobs, fill).into_iter().sum::<usize>();
     // The items are those of slices, whose lengths are right.

@@ -40,6 +40,7 @@ use super::mirror::Mirror;
 use super::scan::{Cursor, quote};
 use super::text::Text;
 use super::{Data, Dense, FieldKind, Integers, Metadata, PatternValues, ReadOptions, Symmetry};
+use crate::alloc::make_room;
 use crate::coo::Coo;
 use crate::parallel;
 use crate::values::Element;
@@ -254,7 +255,7 @@ fn by_rows<T: Mirror>(
     };
     let mut values = Vec::new();
     let cells = if symmetry == Symmetry::General { stored.len() } else { rows * columns };
-    values.try_reserve_exact(cells)?;
+    make_room(&mut values, cells)?;
     values.resize(cells, T::default());
     let filled = parallel::map(values.chunks_mut(ROWS_AT_A_TIME * columns.max(1)), |block, out| {
         for column in 0..columns {

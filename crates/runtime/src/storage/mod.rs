@@ -346,6 +346,11 @@ impl LevelStorage {
         self.kind.info().parts.iter().map(|part| part.name).zip(&self.arrays)
     }
 
+    /// The arrays, for changes that leave the elements as they are.
+    pub(crate) fn arrays_mut(&mut self) -> &mut [Buffer] {
+        &mut self.arrays
+    }
+
     /// The arrays, in the same order.
     pub(crate) fn into_arrays(self) -> Vec<Buffer> {
         self.arrays

@@ -7,6 +7,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::alloc::make_room;
 use crate::dispatch::with_element;
 use crate::{AllocError, Buffer, Convert, Element, Number, Values, pool, scalar_of};
 use lacunar_formats::{DType, Kind, Scalar};
@@ -58,7 +59,7 @@ impl<T: Convert> Elements for &[T] {
     fn gathered(&self, places: &[(usize, Coefficient)]) -> Result<Values, AllocError> {
         let mut values: Vec<T> = Vec::new();
         let bytes = places.len().saturating_mul(size_of::<T>()) as u64;
-        values.try_reserve_exact(places.len()).map_err(|_| AllocError { bytes })?;
+        make_room(&mut values, places.len()).map_err(|_| AllocError { bytes })?;
         values.extend(places.iter().map(|&(at, by)| match by.is_one() {
             true => self[at],
             false => T::from_number(times::<T>(self[at].number(), by)),

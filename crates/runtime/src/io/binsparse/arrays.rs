@@ -14,6 +14,7 @@ use num_complex::Complex;
 
 use super::descriptor::Descriptor;
 use super::types::ValueType;
+use crate::alloc::make_room;
 use crate::io::error::{IoError, Place};
 use crate::io::progress::Progress;
 use crate::values::{Element, Values};
@@ -212,7 +213,7 @@ impl Pieces<'_> {
         let step = (PIECE_BYTES / size_of::<T>()).next_multiple_of(self.chunk);
         while found.len() < self.len {
             let range: Range<usize> = found.len()..self.len.min(found.len().saturating_add(step));
-            found.try_reserve(range.len()).map_err(|_| self.place.too_large("no memory for its numbers"))?;
+            make_room(&mut found, range.len()).map_err(|_| self.place.too_large("no memory for its numbers"))?;
             let damaged = |error: hdf5::Error| self.place.invalid("numbers that can be read", error.to_string());
             let piece = self.dataset.read_slice_1d::<T, _>(range).map_err(damaged)?;
             found.extend(&piece);

@@ -21,6 +21,7 @@ use super::arrays::Arrays;
 use super::descriptor::{Descriptor, Level};
 use super::group;
 use super::types::ValueType;
+use crate::alloc::make_room;
 use crate::buffer::Buffer;
 use crate::coo::{Coo, Coordinates};
 use crate::dispatch::{with_element, with_values};
@@ -173,7 +174,7 @@ fn read_values(
 fn filled<T: Element>(value: &[T], count: u64) -> Option<Values> {
     let count = usize::try_from(count).ok()?;
     let mut all = Vec::new();
-    all.try_reserve_exact(count).ok()?;
+    make_room(&mut all, count).ok()?;
     all.resize(count, value.first().copied().unwrap_or_default());
     Some(T::wrap(all))
 }

@@ -9,6 +9,7 @@ use num_complex::Complex;
 
 use super::header::{self, Header, Item};
 use super::metadata;
+use crate::alloc::make_room;
 use crate::dispatch::with_values;
 use crate::io::error::{IoError, Place};
 use crate::io::text::Source;
@@ -153,7 +154,7 @@ fn items<T, const SIZE: usize>(
             }
             _ => place.unreadable(error),
         })?;
-        found.try_reserve(count).map_err(|_| place.too_large("no memory for its values"))?;
+        make_room(&mut found, count).map_err(|_| place.too_large("no memory for its values"))?;
         found.extend(bytes.chunks_exact(SIZE).map(|bytes| {
             let mut own = [0; SIZE];
             own.copy_from_slice(bytes);
@@ -173,7 +174,7 @@ fn last_fastest(values: Values, shape: &[u64], place: &Place) -> Result<Values, 
     }
     with_values!(values, from => {
         let mut to = Vec::new();
-        to.try_reserve_exact(from.len()).map_err(|_| place.too_large("no memory for its values"))?;
+        make_room(&mut to, from.len()).map_err(|_| place.too_large("no memory for its values"))?;
         // The coordinates of the next value, and its place in `from`.
         let (mut at, mut from_place) = (vec![0; shape.len()], 0);
         while to.len() < from.len() {
