@@ -135,14 +135,12 @@ pub struct Tuning {
     pub filling: Filling,
     /// The bytes of the widest vectors that are worth using.
     pub vector_bytes: u32,
-    /// The distance of prefetches from the first element of a segment, in elements.
-    pub ahead: u32,
 }
 
 impl Default for Tuning {
     /// Whatever the processor has is worth using.
     fn default() -> Tuning {
-        Tuning { filling: Filling::Gathers, vector_bytes: 64, ahead: FAR_AHEAD }
+        Tuning { filling: Filling::Gathers, vector_bytes: 64 }
     }
 }
 
@@ -159,10 +157,6 @@ pub struct Reach {
     /// The additions to a workspace up to which its coordinates are put on a list, which is sorted.
     pub listed: u64,
 }
-
-/// Distances of prefetches, in elements (see [`Machine::ahead`]).
-const FAR_AHEAD: u32 = 512;
-const NEAR_AHEAD: u32 = 64;
 
 /// The part of the second level's bandwidth from which on a third level is a fast one.
 const FAST: f64 = 0.45;
@@ -310,26 +304,9 @@ impl Machine {
         (rows.min(MOST_SUMS / VECTORS), VECTORS * bytes)
     }
 
-    /// The distance at which a loop over short segments asks for the elements of those behind, counted from the first one of its own.
-    ///
-    /// It is what arrives from beyond the second level while one line is on its way: more where more lines are under way at once, which
-    /// the bandwidth tells. (On Zen 5, where 100 gigabytes arrive in a second, SpMV of short rows takes 0.85 to 0.95 of the time with 512
-    /// to 1024 elements, and more with fewer. On Zen 3, with 47, all distances from 64 on are alike for short rows. For long ones, of
-    /// which a far prefetch asks for some lines only, the processor loses track of the others: 64 elements take as long as no prefetch
-    /// at all, 128 take 1.17 times as long and 512 take 1.35 times, with 267 entries in a row.)
-    ///
-    /// ```
-    /// use lacunar_machine::Machine;
-    /// assert_eq!(["zen5", "zen4"].map(|name| Machine::named(name).unwrap().ahead()), [512, 64]);
-    /// ```
-    pub fn ahead(&self) -> u32 {
-        const FAST: f64 = 70.0;
-        if self.caches.from_beyond >= FAST { FAR_AHEAD } else { NEAR_AHEAD }
-    }
-
     /// The answers that code depends on.
     pub fn tuning(&self) -> Tuning {
-        Tuning { filling: self.filling(), vector_bytes: self.vector_bytes(), ahead: self.ahead() }
+        Tuning { filling: self.filling(), vector_bytes: self.vector_bytes() }
     }
 
     /// The answers in words.

@@ -51,8 +51,6 @@ pub(super) struct Vectors {
     pub(super) halves: bool,
     /// The way to fill a vector with elements that lie apart.
     pub(super) filling: Filling,
-    /// The distance of prefetches from the first element of a segment, in elements.
-    pub(super) ahead: u32,
 }
 
 impl Vectors {
@@ -76,7 +74,6 @@ impl Vectors {
                 || ["x86-64-v3", "x86-64-v4"].contains(&cpu.as_str())
                 || cfg!(target_arch = "aarch64"),
             filling: tuning.filling,
-            ahead: tuning.ahead,
         }
     }
 

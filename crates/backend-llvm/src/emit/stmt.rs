@@ -150,7 +150,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 (self.sum_in_groups(var, rest, end, body)?, hint)
             }
             LoopKind::Unrolled(times) => {
-                self.fetch_ahead_of_sums(var, begin, body)?;
+                self.fetch_ahead_of_sums(var, (begin, end), body)?;
                 match self.sum_in_turns(var, (begin, end), times, body)? {
                     Some(rest) => (rest, Some(LoopHint::unrolled(1))),
                     None => (begin, hint),

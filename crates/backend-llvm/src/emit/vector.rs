@@ -301,7 +301,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             false => 1 << (SUMS_AT_ONCE / known.reductions.len() as u32).clamp(1, COPIES_OF_SUMS).ilog2(),
         };
         if known.gathers && !known.reductions.is_empty() {
-            self.fetch_ahead(known.counter, begin, body)?;
+            self.fetch_ahead(known.counter, (begin, end), body)?;
         }
         let sums = self.start_copies(known, width, copies.into())?;
         let step = self.index(i64::from(copies * width));
