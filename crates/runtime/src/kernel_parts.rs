@@ -102,7 +102,7 @@ unsafe fn append(
         // A list for the bias that is too short counts as empty beyond its end.
         let mut lens = bias.unwrap_or_default().iter().map(|part| part.len).chain(std::iter::repeat(0));
         let (mut used, mut adopted, mut offset) = (at, 0, 0);
-        if let Some(first) = parts.first_mut().filter(|first| at == 0 && first.len as usize > end / 3) {
+        if let Some(first) = parts.first_mut().filter(|first| at == 0 && first.len as usize > end / 8) {
             used = first.len as usize;
             release(std::mem::replace(array, std::mem::replace(first, Header::EMPTY)).data);
             (adopted, offset) = (1, lens.next().unwrap_or(0));

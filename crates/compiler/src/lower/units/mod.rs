@@ -5,6 +5,7 @@
 //! as if it were alone.
 
 mod balance;
+mod chunks;
 pub(super) mod pieces;
 pub(super) mod threads;
 pub(super) mod work;

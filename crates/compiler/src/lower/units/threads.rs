@@ -41,11 +41,11 @@ use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayId, BinaryOp, CompareOp, ExprId, LoopKind, UnaryOp};
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::provenance::Relation;
-use lacunar_notation::schedule::{Parts, Race, Unit};
+use lacunar_notation::schedule::{Race, Unit};
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
 use super::balance::{balanced_by, first_of, has_rows_of_others};
+use super::chunks::{Chunks, shares};
 use crate::iterate::iterators::result_of;
 use crate::iterate::races::{filled_inside, written_together};
 use crate::lower::derive::{first_below, range};
@@ -58,8 +58,6 @@ use crate::lower::sinks::{Append, atomic, carried, copies, exact, finish_result,
 use crate::lower::storage::{code, count_positions};
 use crate::lower::{INDEX, Lowerer, Phase};
 
-/// Chunks for each thread, so that threads that are done early find more to do.
-const CHUNKS_PER_THREAD: i64 = 8;
 /// The number of threads that a strict kernel counts on, whatever the actual number is.
 pub(in crate::lower) const STRICT_THREADS: i64 = 8;
 
@@ -131,7 +129,7 @@ pub(in crate::lower) fn parallel_loop(
         _ if carries.is_some() => &[],
         _ => &added,
     };
-    let mut chunks = chunks(cx, var, interval, body, !copied.is_empty(), &scope);
+    let mut chunks = shares(cx, var, interval, body, !copied.is_empty(), &scope, "chunks");
     let all = copied.iter().map(|tensor| copies::extent_of(cx, *tensor, &scope));
     let extents = all.collect::<Result<Vec<Extent>, _>>()?;
     let arrays: Vec<&Extent> = extents.iter().filter(|extent| !extent.is_variable(cx, &scope)).collect();
@@ -152,7 +150,7 @@ pub(in crate::lower) fn parallel_loop(
         if is_atomic {
             added.iter().for_each(|tensor| atomic::begin(*tensor, &mut inside));
         }
-        in_chunks(cx, var, interval, chunks, body, &inside, |cx, number, share, scope| {
+        in_chunks(cx, var, interval, Chunks::of_one(chunks), body, &inside, |cx, number, share, scope| {
             chunk(cx, var, (number, share), body, &sums, scope)
         })?;
         for of in &sums.copies {
@@ -281,8 +279,11 @@ pub(in crate::lower) fn assemble_in_pieces(
     let is_uneven = |tensor: &TensorId| is_listed(*tensor) || copies::may_be_done(cx, *tensor);
     let is_even = !filled_inside(body).iter().any(is_uneven) && !has_rows_of_others(cx.kernel, var, body);
     let copied = exact::with_room(cx, var, body, &access, &scope);
-    let chunks = chunks(cx, var, interval, body, is_even || copied.is_some(), &scope);
-    let lists = piece::declare(cx, tensor, chunks, copied.is_some(), &scope)?;
+    let is_few = is_even || copied.is_some();
+    let shares = shares(cx, var, interval, body, is_few, &scope, if is_few { "chunks" } else { "shares" });
+    let is_ready = cx.b.sub(interval.1, interval.0) == shares;
+    let chunks = if is_few || is_ready { Chunks::of_one(shares) } else { Chunks::with_large_first(cx, shares) };
+    let lists = piece::declare(cx, tensor, chunks.count, copied.is_some(), &scope)?;
     let appended = in_chunks(cx, var, interval, chunks, body, &scope, |cx, number, interval, scope| {
         let mut scope = scope.clone();
         let first = first_below(cx, var, interval.0, &mut scope)?;
@@ -310,7 +311,7 @@ pub(in crate::lower) fn compute_in_pieces(
     let mut scope = scope.clone();
     scope.start(cx.kernel.provenance.originals(var));
     let interval = range(cx, var, &mut scope)?;
-    let chunks = chunks(cx, var, interval, body, false, &scope);
+    let chunks = Chunks::of_one(shares(cx, var, interval, body, false, &scope, "chunks"));
     in_chunks(cx, var, interval, chunks, body, &scope, |cx, _, interval, scope| {
         let mut scope = scope.clone();
         let first = first_below(cx, var, interval.0, &mut scope)?;
@@ -329,7 +330,7 @@ fn in_chunks<T>(
     cx: &mut Lowerer<'_>,
     var: VarId,
     (low, high): Interval,
-    chunks: ExprId,
+    chunks: Chunks,
     body: &Stmt,
     scope: &Scope,
     build: impl FnOnce(&mut Lowerer<'_>, ExprId, Interval, &Scope) -> Result<T, Diagnostic>,
@@ -337,27 +338,32 @@ fn in_chunks<T>(
     let length = cx.b.sub(high, low);
     let (zero, one) = (cx.b.int(0), cx.b.int(1));
     // The strips of a loop that was divided for threads are chunks already.
-    let is_ready = chunks == length;
+    let is_ready = chunks.shares == length;
     let balanced = if is_ready { None } else { balanced_by(cx.kernel, var, body) };
     let balanced = balanced
         .and_then(|(key, deepest)| count_positions(cx, &key, deepest, scope).map(|stored| (key, deepest, stored)));
-    // Every chunk has so many values, and each of the first ones has one of the values that are left over.
-    let shares = (!is_ready && balanced.is_none()).then(|| {
-        let each = cx.b.binary(BinaryOp::Div, length, chunks);
-        let over = cx.b.binary(BinaryOp::Rem, length, chunks);
+    // Every share has so many values, and each of the first ones has one of the values that are left over.
+    let sizes = (!is_ready && balanced.is_none()).then(|| {
+        let each = cx.b.binary(BinaryOp::Div, length, chunks.shares);
+        let over = cx.b.binary(BinaryOp::Rem, length, chunks.shares);
         (cx.b.define("each", each), cx.b.define("over", over))
     });
     let one_chunk = |cx: &mut Lowerer<'_>, chunk: ExprId, inside: &Scope| {
         let next = cx.b.add(chunk, one);
-        let mut edge = |number: ExprId, edge: ExprId| match &balanced {
-            Some((key, deepest, stored)) => first_of(cx, key, *deepest, (number, chunks, *stored), edge, scope),
-            None => {
-                let before = shares.map_or(number, |(each, over)| {
-                    let before = cx.b.mul(number, each);
-                    let more = cx.b.binary(BinaryOp::Min, number, over);
-                    cx.b.add(before, more)
-                });
-                Ok(cx.b.add(low, before))
+        let mut edge = |number: ExprId, edge: ExprId| {
+            let share = chunks.first_share(cx, number);
+            match &balanced {
+                Some((key, deepest, stored)) => {
+                    first_of(cx, key, *deepest, (share, chunks.shares, *stored), edge, scope)
+                }
+                None => {
+                    let before = sizes.map_or(share, |(each, over)| {
+                        let before = cx.b.mul(share, each);
+                        let more = cx.b.binary(BinaryOp::Min, share, over);
+                        cx.b.add(before, more)
+                    });
+                    Ok(cx.b.add(low, before))
+                }
             }
         };
         let (begin, end) = (edge(chunk, low)?, edge(next, high)?);
@@ -366,10 +372,10 @@ fn in_chunks<T>(
     };
     let inside = scope.with(Fact::Shared);
     if !is_ready && workspace::has_arrays(cx, var) {
-        return by_workers(cx, var, chunks, &inside, one_chunk);
+        return by_workers(cx, var, chunks.count, &inside, one_chunk);
     }
     let name = if is_ready { cx.var_name(var) } else { "chunk" };
-    cx.each(LoopKind::Parallel, name, (zero, chunks), |cx, chunk| {
+    cx.each(LoopKind::Parallel, name, (zero, chunks.count), |cx, chunk| {
         with_room(cx, &inside, |cx, scope| {
             let scope = workspace::declare(cx, Some(var), scope);
             one_chunk(cx, chunk, &scope)
@@ -408,32 +414,4 @@ fn by_workers<T>(
             })
         })
     })
-}
-
-/// The number of chunks that the loop over an interval of a variable's values is cut into.
-fn chunks(cx: &mut Lowerer<'_>, var: VarId, (low, high): Interval, body: &Stmt, is_few: bool, scope: &Scope) -> ExprId {
-    let length = cx.b.sub(high, low);
-    if let Some(Relation::Divide { outer, parts: Parts::PerThread(_), .. }) = cx.kernel.provenance.origin(var)
-        && *outer == var
-    {
-        return length;
-    }
-    let per_thread = cx.b.int(if is_few { 1 } else { CHUNKS_PER_THREAD });
-    let one = cx.b.int(1);
-    let threads = cx.threads();
-    let most = cx.b.mul(threads, per_thread);
-    // A thread by itself has nobody to share with.
-    let is_alone = cx.b.compare(CompareOp::Le, threads, one);
-    let most = cx.b.select(is_alone, one, most);
-    let worth = scope.most_chunks().unwrap_or_else(|| cx.b.int(i64::MAX));
-    let chunks = cx.b.binary(BinaryOp::Min, most, worth);
-    let mut chunks = cx.b.binary(BinaryOp::Min, chunks, length);
-    if let Some((key, deepest)) = balanced_by(cx.kernel, var, body)
-        && let Some(stored) = count_positions(cx, &key, deepest, scope)
-    {
-        // Every chunk begins at a value.
-        chunks = cx.b.binary(BinaryOp::Min, chunks, stored);
-    }
-    let chunks = cx.b.binary(BinaryOp::Max, chunks, one);
-    cx.b.define("chunks", chunks)
 }
