@@ -28,14 +28,15 @@ const BEYOND: usize = 8 << 20;
 /// twice as fast on Zen 3; for the first entries of `cvxbqp1` it is faster there, and slower for most others.
 const NEAR: usize = 1 << 20;
 /// The entries in each turn of a trial.
-const TURN: usize = 4096;
+const TURN: usize = 2048;
 /// The entries from one trial to the next. Fewer are not worth a trial.
-const TRIED: usize = 16 * TURN;
+const TRIED: usize = 32 * TURN;
 /// The number of entries whose places are found before the first of them is written. Once a counter's load has met a store of the same
 /// counter, a processor may let it wait until the addresses of all stores before it are known. Where an entry is written before the next
 /// counter is loaded, each entry then waits for the one before: that takes 1.3 to 2.3 times as long, at some times, for matrices whose
-/// neighboring rows have the same columns (`bcsstk17`, `bcsstk33`; Zen 3).
-const GROUP: usize = 4;
+/// neighboring rows have the same columns (`bcsstk17`, `bcsstk33`; Zen 3). Larger groups leave more of a row to single entries: with four, rows
+/// of 5 to 40 entries take 1.1 to 1.45 times as long as with two on Zen 4.
+const GROUP: usize = 2;
 
 /// Puts the entries of a task, whose bins are their coordinates, and whose keys depend on the levels above alone.
 ///

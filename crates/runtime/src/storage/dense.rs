@@ -109,8 +109,8 @@ pub fn extend<T: Plain>(
     Ok(unsafe { children.assume_init() })
 }
 
-/// Writes the first entry of each position, walking positions and entries side by side.
-fn fill_offsets<N: Send>(
+/// Writes the first entry of each position.
+fn fill_offsets<N: Copy + Ord + Send>(
     entries: &impl Access,
     parents: &Bounds,
     size: usize,
@@ -119,26 +119,37 @@ fn fill_offsets<N: Send>(
     number: impl Fn(usize) -> N + Sync,
 ) {
     let coordinate = entries.column(level);
-    parallel::fill_chunks(offsets, GRAIN, |start, chunk| {
-        let (mut parent, mut wanted) = (start / size, (start % size) as u64);
-        let range = parents.range(parent);
-        let mut entry = first_at_least(range.clone(), wanted, &coordinate);
-        let mut end = range.end;
-        for offset in chunk {
-            while entry < end && coordinate(entry) < wanted {
-                entry += 1;
-            }
-            *offset = number(entry);
-            wanted += 1;
-            if wanted == size as u64 {
-                (parent, wanted) = (parent + 1, 0);
-                entry = end;
-                if parent < parents.positions() {
-                    end = parents.start(parent + 1);
-                }
-            }
+    parallel::fill_chunks(offsets, GRAIN, |mut start, mut chunk| {
+        while !chunk.is_empty() {
+            let (parent, first) = (start / size, start % size);
+            let (own, others) = chunk.split_at_mut(chunk.len().min(size - first));
+            fill_offsets_under(parents.range(parent), first as u64, own, &coordinate, &number);
+            (start, chunk) = (start + own.len(), others);
         }
     });
+}
+
+/// The same for neighboring coordinates from `first` on, under a parent position that has a range of entries. Each entry writes the number of
+/// the next one to the coordinate behind its own, and coordinates to which none has written take the number before: so no branch depends on
+/// how many entries a coordinate has.
+fn fill_offsets_under<N: Copy + Ord>(
+    range: std::ops::Range<usize>,
+    first: u64,
+    offsets: &mut [N],
+    coordinate: impl Fn(usize) -> u64,
+    number: impl Fn(usize) -> N,
+) {
+    let begin = if first == 0 { range.start } else { first_at_least(range.clone(), first, &coordinate) };
+    let mut before = number(begin);
+    offsets.fill(before);
+    for entry in begin..range.end {
+        let Some(behind) = offsets.get_mut((coordinate(entry) - first) as usize + 1) else { break };
+        *behind = number(entry + 1);
+    }
+    for offset in offsets {
+        before = before.max(*offset);
+        *offset = before;
+    }
 }
 
 /// The first entry of a range, which ascends, whose coordinate is not below `wanted`.
