@@ -59,16 +59,10 @@ impl Tensor {
         if !is_updated_in_place(self.format()) {
             return Ok(None);
         }
-        let Some((last, above)) = self.levels().split_last() else { return Ok(None) };
-        let (mut parent, order) = (0, self.format().mode_order());
-        for (storage, mode) in above.iter().zip(order) {
-            match storage.operations().find(storage, parent, coordinates[*mode]) {
-                Some(position) => parent = position,
-                None => return Ok(Some(None)),
-            }
-        }
-        let (level, own) = (above.len(), coordinates[order[above.len()]]);
-        let Some(position) = last.operations().find(last, parent, own) else { return Ok(Some(None)) };
+        let Some(level) = self.levels().len().checked_sub(1) else { return Ok(None) };
+        let at = self.find_some(coordinates);
+        let (Some(&parent), Some(&position)) = (at.get(level), at.get(level + 1)) else { return Ok(Some(None)) };
+        let (last, own) = (&self.levels()[level], coordinates[self.format().mode_order()[level]]);
         let value = self.values().as_slice::<T>().and_then(|values| values.get(position as usize).copied());
         if last.kind() == LevelKind::DENSE {
             let fill = element_of::<T>(self.fill());
