@@ -165,3 +165,43 @@ fn first_at_least(range: std::ops::Range<usize>, wanted: u64, coordinate: impl F
     }
     low
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use lacunar_formats::FormatSpec;
+
+    use crate::coo::{Coo, Coordinates};
+    use crate::pool::with_threads;
+    use crate::random::SplitMix;
+    use crate::tensor::Tensor;
+    use crate::values::Values;
+
+    #[test]
+    fn offsets_are_those_of_counting_however_threads_share_them() {
+        for (dims, entries) in
+            [([1, 200_000, 4], 30_000), ([90, 1100, 7], 400_000), ([40_000, 3, 5], 60_000), ([2, 3, 4], 0)]
+        {
+            let mut rng = SplitMix(entries + dims[0]);
+            let places: u64 = dims.iter().product();
+            // Some neighboring rows have nothing, others all of theirs.
+            let stored = |rng: &mut SplitMix, place: u64| rng.below(places) < entries * ((place >> 9) % 3);
+            let places: Vec<u64> = (0..places).filter(|place| stored(&mut rng, *place)).collect();
+            let column = |unit: u64, size: u64| {
+                Coordinates::U32(places.iter().map(|place| (place / unit % size) as u32).collect())
+            };
+            let coords = vec![column(dims[1] * dims[2], dims[0]), column(dims[2], dims[1]), column(1, dims[2])];
+            let mut expected = vec![0u32; (dims[0] * dims[1]) as usize + 1];
+            places.iter().for_each(|place| expected[(place / dims[2]) as usize + 1] += 1);
+            (1..expected.len()).for_each(|row| expected[row] += expected[row - 1]);
+            for threads in [1, 2, 3] {
+                let values = Values::F64(vec![1.0; places.len()]);
+                let list = Coo { dims: dims.to_vec(), coords: coords.clone(), values };
+                let format = "dds".parse::<FormatSpec>().unwrap().resolve(3).unwrap();
+                let tensor = with_threads(threads, || Tensor::from_coo(list, &format)).unwrap();
+                let (_, pos) = tensor.levels()[2].arrays().next().unwrap();
+                assert_eq!(pos.as_slice::<u32>().unwrap(), expected, "{dims:?}");
+            }
+        }
+    }
+}

@@ -4,7 +4,8 @@
 //! fetch some ahead by themselves. They do so by what was asked for, and at the end of a short row, which no processor foresees, the
 //! next rows are asked for late. So each short segment asks once for the data of one some segments ahead. With rows of 3 to 30 entries, SpMV
 //! takes 0.95 to 0.98 of the time on an Intel processor with AVX-512, where all distances from 128 to 1024 elements are alike; on Zen 5,
-//! 0.85 to 0.95, and more with shorter distances; on Zen 3 and 4 as long as before. Of a long segment some lines only would be asked for,
+//! 0.85 to 0.95, and more with shorter distances; on Zen 3 as long as before, on Zen 4 as well, but 1.05 to 1.1 times as long where caches
+//! hold the matrix. Of a long segment some lines only would be asked for,
 //! and the processor would lose track of the others: with 64 entries in a row SpMV takes 1.7 times as long so on Zen 4, with 267 1.7 times
 //! there and 1.35 times on Zen 3. Such a segment asks for its own first line, which is read next.
 //!
