@@ -56,6 +56,9 @@ const KEPT: usize = 256 << 10;
 /// pages, which the system clears as well. Not every page of a larger block may be used.
 const CLEARED: usize = 16 << 20;
 
+/// A new block may be a kept one that is so many times as large as it has to be.
+const ROOMY: usize = 2;
+
 /// A block that grows may take a kept one that is so many times as large as it has to be: it is likely to grow on.
 const AHEAD: usize = 64;
 
@@ -67,7 +70,7 @@ const SPARE: usize = 4;
 pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
     if bytes >= KEPT
         && (!zeroed || bytes <= CLEARED)
-        && let Some(block) = kept::reuse(bytes, 2)
+        && let Some(block) = kept::reuse(bytes, ROOMY)
     {
         if zeroed {
             // SAFETY: the block has room for so many bytes, and is nobody else's.
@@ -95,6 +98,11 @@ pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
         base.cast::<Header>().write(header);
         Some(base.add(HEADER))
     }
+}
+
+/// True if a block of so many bytes would be one that is kept.
+pub fn is_kept(bytes: usize) -> bool {
+    bytes >= KEPT && kept::fits(bytes, ROOMY)
 }
 
 /// Makes the block hold `bytes` bytes, keeping the first `used`, and zeroes `zero_from .. bytes`.
@@ -315,6 +323,13 @@ mod kept {
         used: usize,
     }
 
+    impl Kept {
+        /// True if the block holds `bytes`, and is not more than `times` as large.
+        fn fits(&self, bytes: usize, times: usize) -> bool {
+            self.capacity >= bytes && self.capacity / times <= bytes
+        }
+    }
+
     // SAFETY: a kept block is owned by the list alone.
     unsafe impl Send for Kept {}
 
@@ -345,12 +360,16 @@ mod kept {
         surplus.into_iter().for_each(|kept| unsafe { discard(kept.block) });
     }
 
+    /// True if there is a block that [`reuse`] would give.
+    pub(super) fn fits(bytes: usize, times: usize) -> bool {
+        LIST.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|kept| kept.fits(bytes, times))
+    }
+
     /// The smallest kept block that holds `bytes`, if it is not more than `times` as large; of several, the one that was released last,
     /// which caches may still hold.
     pub(super) fn reuse(bytes: usize, times: usize) -> Option<NonNull<u8>> {
         let mut list = LIST.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |kept: &Kept| kept.capacity >= bytes && kept.capacity / times <= bytes;
-        let fitting = list.iter().enumerate().rev().filter(|(_, kept)| fits(kept));
+        let fitting = list.iter().enumerate().rev().filter(|(_, kept)| kept.fits(bytes, times));
         let best = fitting.min_by_key(|(_, kept)| kept.capacity);
         let (index, _) = best?;
         let Kept { block, capacity, used } = list.remove(index);

@@ -2,8 +2,8 @@
 //! [`RuntimeTable`](crate::abi::RuntimeTable).
 //!
 //! The parts are copied by all threads, in pieces of [`PIECE`] bytes. A part that makes up a good part of the result, with
-//! nothing before it, is not copied: its memory becomes the result's. So a loop that was run as one iteration costs
-//! nothing more than one that had no parts.
+//! nothing before it, is not copied: its memory becomes the result's, if it has room for all, or no other memory is at hand.
+//! So a loop that was run as one iteration costs nothing more than one that had no parts.
 //!
 //! ```text
 //! parts of C_crd:  [3, 5]  []  [1]      collected at 0:                       3, 5, 1    the end is 3
@@ -39,6 +39,9 @@ impl Header {
 /// The bytes that one iteration of a parallel loop copies or fills: enough for its start not to count, few enough for
 /// balance.
 pub(crate) const PIECE: usize = 256 << 10;
+
+/// A first part that is no more than one in so many elements of the result is copied.
+const LEAST_ADOPTED: usize = 8;
 
 /// The reason why parts could not be collected: the negative of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +105,13 @@ unsafe fn append(
         // A list for the bias that is too short counts as empty beyond its end.
         let mut lens = bias.unwrap_or_default().iter().map(|part| part.len).chain(std::iter::repeat(0));
         let (mut used, mut adopted, mut offset) = (at, 0, 0);
-        if let Some(first) = parts.first_mut().filter(|first| at == 0 && first.len as usize > end / 8) {
+        let becomes_result = |first: &&mut Header| {
+            let room = NonNull::new(first.data).map_or(0, |block| alloc::capacity(block));
+            // Without room, its pages are moved; where a block of that size is at hand, all threads copy all parts to it sooner.
+            let is_large = || first.len as usize > end / LEAST_ADOPTED && !alloc::is_kept(end * size);
+            first.len > 0 && (room >= end * size || is_large())
+        };
+        if let Some(first) = parts.first_mut().filter(|_| at == 0).filter(becomes_result) {
             used = first.len as usize;
             release(std::mem::replace(array, std::mem::replace(first, Header::EMPTY)).data);
             (adopted, offset) = (1, lens.next().unwrap_or(0));
