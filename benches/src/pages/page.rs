@@ -170,7 +170,7 @@ fn of_machine(machine: &Machine) -> String {
     if let Ok(model) = lacunar::machine(&lacunar::Options::default()) {
         let _ = write!(
             text,
-            "\nWhat kernels are planned by (`lacunar info --machine`):\n\n```text\n{}# {}\n```\n",
+            "\nThe costs by which kernels are planned (`lacunar info --machine`):\n\n```text\n{}# {}\n```\n",
             model.to_toml(),
             model.explain()
         );

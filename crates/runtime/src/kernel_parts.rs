@@ -106,10 +106,9 @@ unsafe fn append(
         let mut lens = bias.unwrap_or_default().iter().map(|part| part.len).chain(std::iter::repeat(0));
         let (mut used, mut adopted, mut offset) = (at, 0, 0);
         let becomes_result = |first: &&mut Header| {
-            let room = NonNull::new(first.data).map_or(0, |block| alloc::capacity(block));
             // Without room, its pages are moved; where a block of that size is at hand, all threads copy all parts to it sooner.
             let is_large = || first.len as usize > end / LEAST_ADOPTED && !alloc::is_kept(end * size);
-            first.len > 0 && (room >= end * size || is_large())
+            first.len > 0 && (room_of(first) >= end * size || is_large())
         };
         if let Some(first) = parts.first_mut().filter(|_| at == 0).filter(becomes_result) {
             used = first.len as usize;
@@ -128,6 +127,15 @@ unsafe fn append(
     }
 }
 
+/// The bytes that an array has room for.
+///
+/// # Safety
+/// The array's memory is the allocator's, or null.
+unsafe fn room_of(array: &Header) -> usize {
+    // SAFETY: passed on.
+    NonNull::new(array.data).map_or(0, |block| unsafe { alloc::capacity(block) })
+}
+
 /// Makes an array hold `len` elements, keeping the first `used`.
 ///
 /// # Safety
@@ -135,8 +143,7 @@ unsafe fn append(
 unsafe fn reserve(array: &mut Header, used: usize, len: usize, size: usize) -> Result<(), Refusal> {
     // SAFETY: by the caller's promise.
     unsafe {
-        let room = NonNull::new(array.data).map_or(0, |block| alloc::capacity(block) / size);
-        if len > room {
+        if len > room_of(array) / size {
             let grown = match NonNull::new(array.data) {
                 // Without elements to keep, nothing is moved, and the new block may have warm pages.
                 Some(block) if used > 0 => alloc::grow(block, used * size, len * size, usize::MAX),
@@ -335,7 +342,9 @@ mod tests {
             let end = collect(&mut array, start.len() as i64, &parts, of_bias, dtype);
             let elements = usize::try_from(end).map(|end| {
                 assert!(array.len as usize >= end && (*parts_of(&parts)).iter().all(|part| part.data.is_null()));
-                std::slice::from_raw_parts(array.data.cast(), end).to_vec()
+                // An array of nothing has no memory.
+                NonNull::new(array.data.cast())
+                    .map_or(vec![], |data| std::slice::from_raw_parts(data.as_ptr(), end).to_vec())
             });
             release(array.data);
             release_parts(parts.data, parts.len);
@@ -369,7 +378,15 @@ mod tests {
     #[test]
     fn large_parts_are_copied_in_pieces() {
         let part = |seed: u32, len: u32| (0..len).map(|k| k.wrapping_mul(seed) >> 8).collect::<Vec<u32>>();
-        for lens in [[2_000_000, 10, 300_000, 0], [70_000, 70_001, 1_500_000, 1], [5, 2_000_000, 0, 100]] {
+        let all_lens = [
+            [2_000_000, 10, 300_000, 0],
+            [70_000, 70_001, 1_500_000, 1],
+            [5, 2_000_000, 0, 100],
+            // A first part that becomes the result, or is copied to memory that is at hand; two threads at least come here in turns.
+            [400_000, 500_000, 600_000, 0],
+            [0, 0, 0, 0],
+        ];
+        for lens in all_lens {
             let parts: Vec<Vec<u32>> = (1..).zip(lens).map(|(seed, len)| part(seed, len)).collect();
             let counts: Vec<Vec<f64>> = lens.iter().map(|&len| vec![0.0; len as usize / 100]).collect();
             for threads in [1, 2, 4] {

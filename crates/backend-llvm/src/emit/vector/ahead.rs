@@ -1,16 +1,22 @@
 //! Fetches the data of the segments behind the one at hand, for loops that sum up gathered elements.
 //!
-//! Such a loop is over a segment, a row for example, and the next one begins where it ends: neighbors in memory, of which processors
-//! fetch some ahead by themselves. They do so by what was asked for, and at the end of a short row, which no processor foresees, the
-//! next rows are asked for late. So each short segment asks once for the data of one some segments ahead. With rows of 3 to 30 entries, SpMV
-//! takes 0.95 to 0.98 of the time on an Intel processor with AVX-512, where all distances from 128 to 1024 elements are alike; on Zen 5,
-//! 0.85 to 0.95, and more with shorter distances; on Zen 3 as long as before, on Zen 4 as well, but 1.05 to 1.1 times as long where caches
-//! hold the matrix. Of a long segment some lines only would be asked for,
-//! and the processor would lose track of the others: with 64 entries in a row SpMV takes 1.7 times as long so on Zen 4, with 267 1.7 times
-//! there and 1.35 times on Zen 3. Such a segment asks for its own first line, which is read next.
+//! Such a loop runs over one segment, a row for example. The next segment begins in memory where this one ends. A processor fetches some
+//! of it by itself, but late: it goes by the addresses that were read, and it does not foresee where a short segment ends. So each short
+//! segment asks once for the elements of one that comes some segments later. Measured on SpMV with 3 to 30 entries in a row:
 //!
-//! Loops that also store to the places that they gather from run one iteration at a time, and ask in the same way. A product with half of
-//! a symmetric matrix takes 0.65 to 0.7 of the time so, with 4 to 14 entries in a row.
+//! | processor | time with the fetch over time without |
+//! |---|---|
+//! | Intel with AVX-512 | 0.95 to 0.98, the same for distances of 128 to 1024 elements |
+//! | Zen 5 | 0.85 to 0.95, the less the shorter the distance |
+//! | Zen 3 | 1.0 |
+//! | Zen 4 | 1.0 from memory, 1.05 to 1.1 from caches |
+//!
+//! A long segment would ask for one line of many, which makes the processor lose track of the others: SpMV takes 1.7 times as long with 64
+//! entries in a row on Zen 4, and with 267 it takes 1.7 times there and 1.35 times on Zen 3. A long segment asks for its own first line
+//! instead, which is read next.
+//!
+//! Loops that also store to the places that they gather from run one iteration at a time, and ask in the same way. With 4 to 14 entries in
+//! a row, a product with half of a symmetric matrix takes 0.65 to 0.7 of the time.
 //!
 //! ```text
 //! for p in pos[i] .. pos[i+1] { t += vals[p] * x[crd[p]] }      ahead = pos[i] + select(pos[i+1] - pos[i] <= 24, 512, 0)
@@ -34,7 +40,8 @@ const SHORT: i64 = 24;
 const AHEAD: i64 = 512;
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// The same before a loop that runs one iteration at a time, if it sums up gathered elements.
+    /// Asks for later elements, as [`Self::fetch_ahead`] does, before a loop that runs one iteration at a time, if it sums up gathered
+    /// elements.
     pub(in crate::emit) fn fetch_ahead_of_sums(
         &mut self,
         counter: VarId,

@@ -4,12 +4,13 @@
 //! shares = the work of the kernel / what is worth a thread's while, at most eight for each thread
 //! ```
 //!
-//! A chunk is one share, but where chunks assemble pieces of a result that are copied behind each other afterwards: the first piece need not
-//! be copied, if it makes up a good part of the result, for its memory becomes the result's. So the first chunk has several shares there, and
-//! enough single ones are left for the threads to be done at the same time, even if the first chunk has three times as much work as it seems:
+//! A chunk is one share, except in a loop whose chunks assemble pieces of a result. There the pieces are copied behind each other at the
+//! end, but the first need not be copied if it makes up a good part of the result: its memory becomes the result's. So the first chunk has
+//! several shares, and enough chunks of one share remain for the threads to end at the same time, even if the first chunk has three times as
+//! much work as it seems to have:
 //!
 //! ```text
-//! two threads, 16 shares    chunk 0 has four, chunks 1 .. 13 one each
+//! two threads, 16 shares    chunk 0 has four shares, chunks 1 .. 13 have one each
 //! ```
 //!
 //! On entry: the scope knows what the work is worth ([`super::work`]).
