@@ -9,6 +9,7 @@
 use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Schema, Step, Target};
 
 use super::block::Block;
+use super::guess::Guesses;
 use super::items::{Fit, Item, Source};
 use super::payload::FRESH;
 use super::renew::Renewal;
@@ -38,6 +39,8 @@ pub(crate) struct Kept {
     free_words: u64,
     /// The room between trees that were laid out in order.
     pub gaps: Gaps,
+    /// Nodes that were met lately.
+    pub guesses: Guesses,
     /// The number of elements when nodes were laid out in order, the number put in since, and the number of words of nodes that were made
     /// since and lie far from their rows.
     pub laid_out: u64,
@@ -60,6 +63,7 @@ impl Clone for Kept {
             free: self.free.clone(),
             free_words: self.free_words,
             gaps: self.gaps.clone(),
+            guesses: Guesses::default(),
             laid_out: self.laid_out,
             inserted: self.inserted,
             far_words: self.far_words,

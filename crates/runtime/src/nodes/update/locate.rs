@@ -114,7 +114,7 @@ impl View<'_> {
     }
 
     /// The node under a parent position that the search for a coordinate ends in; none, if there are no nodes. `None` if comparisons alone do
-    /// not lead there. `met` is told the first node of each type on the way.
+    /// not lead there. `met` is told the nodes on the way.
     #[inline]
     pub fn spot(
         &self,
@@ -130,6 +130,7 @@ impl View<'_> {
             let search = searches.get(ty)?.as_ref()?;
             met(search, base);
             let (_, way) = self.descend(search, (base, ty), coordinate, |next, link| {
+                met(search, next);
                 (at, to, holder) = (link, Target::Node(ty), Some((ty, base)));
                 (base, depth) = (next, depth + 1);
             });

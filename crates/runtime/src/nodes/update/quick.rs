@@ -14,6 +14,8 @@
 //! On entry: an innermost level that has been checked, and the values at its positions. On exit: the change is done, or nothing is changed.
 
 use super::edit::{Editor, Link, Visit};
+use super::free::Kept;
+use super::guess::Guesses;
 use super::items::{Item, Source};
 use super::locate::Spot;
 use super::payload::{FRESH, Payload};
@@ -36,7 +38,8 @@ pub(crate) fn put_quickly<T: Element>(
     let (root, node, values) = (roots.as_slice()?, nodes.as_mut_slice()?, buffer.as_mut_slice::<T>()?);
     let (parent, coordinate) = (u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?);
     let view = View { schema, root, node };
-    let spot = view.spot(&kept.searches, parent, coordinate, fetch_values(view, values))?;
+    let spot = view.spot(&kept.searches, parent, coordinate, fetch_values(view, &kept.guesses, values))?;
+    kept.has_met(view, spot);
     let (spot, place) = match spot {
         Some(Spot { way: Way::Found(_, position), .. }) => {
             return values.get_mut(position as usize).map(|place| Some(std::mem::replace(place, value)));
@@ -94,9 +97,9 @@ pub(crate) fn remove_quickly<T: Element>(
     let (root, node, values) = (roots.as_slice()?, nodes.as_mut_slice()?, buffer.as_mut_slice::<T>()?);
     let (parent, coordinate) = (u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?);
     let view = View { schema, root, node };
-    let Some(spot) = view.spot(&kept.searches, parent, coordinate, fetch_values(view, values))? else {
-        return Some(None);
-    };
+    let spot = view.spot(&kept.searches, parent, coordinate, fetch_values(view, &kept.guesses, values))?;
+    kept.has_met(view, spot);
+    let Some(spot) = spot else { return Some(None) };
     let Way::Found(at, position) = spot.way else { return Some(None) };
     let shape = &kept.shapes[spot.ty];
     let value = *values.get(position as usize)?;
@@ -116,14 +119,27 @@ pub(crate) fn remove_quickly<T: Element>(
     is_done.then_some(Some(value))
 }
 
-/// Asks for the values of nodes with elements side by side, as soon as the node is there: they are in other memory, which takes as long to
-/// come as the node has taken.
+impl Kept {
+    /// Keeps the place of the values of a node that a search has ended in.
+    #[inline]
+    fn has_met(&mut self, view: View, spot: Option<Spot>) {
+        if let Some(Spot { base, ty, .. }) = spot {
+            self.guesses.note(base, view.slot_of(base, ty));
+        }
+    }
+}
+
+/// Asks for the values of each node that a search meets: for those of a guess at once, and for those of nodes with elements side by side
+/// as soon as the node is there.
 #[inline]
-fn fetch_values<'a, T>(view: View<'a>, values: &[T]) -> impl FnMut(&Search, u32) + use<'a, T> {
+fn fetch_values<'a, T>(view: View<'a>, guesses: &'a Guesses, values: &[T]) -> impl FnMut(&Search, u32) + use<'a, T> {
     let first = values.as_ptr();
     move |search, base| {
-        if let Some(node) = search.block_node() {
-            fetch(first.wrapping_add(view.slot_in(base, node) as usize));
+        if let Some(slot) = guesses.slot(search.node(), base) {
+            fetch(first.wrapping_add(slot as usize));
+        }
+        if search.has_block() {
+            fetch(first.wrapping_add(view.slot_in(base, search.node()) as usize));
         }
     }
 }

@@ -94,10 +94,16 @@ impl Search {
         Some(Search { node, has_block, probes, between })
     }
 
-    /// The type, if it has elements side by side: a search ends in many nodes of such a type, and few on the way.
+    /// The type.
     #[inline]
-    pub fn block_node(&self) -> Option<&'static Node> {
-        self.has_block.then_some(self.node)
+    pub fn node(&self) -> &'static Node {
+        self.node
+    }
+
+    /// True if the type has elements side by side: a search ends in many nodes of such a type, and few are on the way.
+    #[inline]
+    pub fn has_block(&self) -> bool {
+        self.has_block
     }
 }
 
