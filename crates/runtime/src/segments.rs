@@ -80,8 +80,8 @@ pub struct Segments<'a> {
     values: Option<&'a Buffer>,
     /// The numbers at which segments begin, where they are not positions.
     numbers: Option<Array<u64>>,
-    /// True if more coordinates are to come.
-    grows: bool,
+    /// If more coordinates are to come, the words that their nodes will take, for each word of nodes that are there.
+    growth: Option<f64>,
 }
 
 /// Neighboring coordinates that are taken together.
@@ -125,21 +125,21 @@ impl<'a> Segments<'a> {
         values: Option<&'a Buffer>,
     ) -> Result<Segments<'a>, StorageError> {
         let (pos, crd) = (level.pos().and_then(Buffer::indices), level.crd().and_then(Buffer::indices));
-        let mut segments = Segments { level, pos, crd, positions, parents, values, numbers: None, grows: false };
+        let mut segments = Segments { level, pos, crd, positions, parents, values, numbers: None, growth: None };
         if matches!(parents, Places::Listed(_)) {
             segments.numbers = Some(parallel::edges(parents.count(), |parent| segments.count(parent))?);
         }
         Ok(segments)
     }
 
-    /// The same for a level that is going to get more coordinates: it has room for some.
-    pub fn growing(self, grows: bool) -> Segments<'a> {
-        Segments { grows, ..self }
+    /// The same for a level that is going to get more coordinates, if there is a growth: so many words of nodes for each that is there.
+    pub fn growing(self, growth: Option<f64>) -> Segments<'a> {
+        Segments { growth, ..self }
     }
 
-    /// True if the level has room for more coordinates.
-    pub fn grows(&self) -> bool {
-        self.grows
+    /// The words of nodes that are to come, for each that is there; `None` if the level gets no more coordinates.
+    pub fn growth(&self) -> Option<f64> {
+        self.growth
     }
 
     /// The number of parent positions.

@@ -62,21 +62,17 @@ impl Tensor {
     /// # Errors
     /// The format cannot hold the entries, or memory is refused.
     pub(crate) fn spread(self, format: &Format) -> Result<Tensor, StorageError> {
-        self.spread_with(format, false)
+        self.spread_growing(format, &[])
     }
 
-    /// The same of a tensor that is going to get more entries.
+    /// The same of a tensor that is going to get more entries: by level, the words of nodes to come for each that is there.
     ///
     /// # Errors
     /// The format cannot hold the entries, or memory is refused.
-    pub(crate) fn spread_growing(self, format: &Format) -> Result<Tensor, StorageError> {
-        self.spread_with(format, true)
-    }
-
-    fn spread_with(self, format: &Format, grows: bool) -> Result<Tensor, StorageError> {
+    pub(crate) fn spread_growing(self, format: &Format, growths: &[f64]) -> Result<Tensor, StorageError> {
         let (dims, from, plain, values) = self.into_parts();
         let format = widen(&format.clone().with_widths_of(&from), &dims, values.len() as u64);
-        let (levels, places) = spread_levels(plain, &values, (&format, &dims), grows)?;
+        let (levels, places) = spread_levels(plain, &values, (&format, &dims), growths)?;
         let values = match places {
             Places::Same(_) => values,
             Places::Listed(places) => gather(&values, &places)?,
@@ -90,7 +86,7 @@ impl Tensor {
     /// The format cannot hold the entries, or memory is refused.
     pub(crate) fn to_spread(&self, format: &Format) -> Result<Tensor, StorageError> {
         let format = widen(&format.clone().with_widths_of(self.format()), self.dims(), self.nnz());
-        let (levels, places) = spread_levels(self.levels(), self.values(), (&format, self.dims()), false)?;
+        let (levels, places) = spread_levels(self.levels(), self.values(), (&format, self.dims()), &[])?;
         Ok(Tensor::assemble(self.dims().to_vec(), format, levels, self.values_at(&places)?))
     }
 
@@ -151,12 +147,13 @@ impl Tensor {
     }
 }
 
-/// The levels of a format with the entries of plain ones, and the places of the innermost one's positions.
+/// The levels of a format with the entries of plain ones, and the places of the innermost one's positions. Levels that are going to get more
+/// coordinates have their growths.
 fn spread_levels<L: Borrow<LevelStorage>>(
     plain: impl IntoIterator<Item = L>,
     values: &Buffer,
     (format, dims): (&Format, &[u64]),
-    grows: bool,
+    growths: &[f64],
 ) -> Result<(Vec<LevelStorage>, Places), StorageError> {
     let mut levels = Vec::with_capacity(dims.len());
     let (mut parents, mut positions) = (Places::Same(1), 1);
@@ -166,7 +163,7 @@ fn spread_levels<L: Borrow<LevelStorage>>(
         let overflow = || StorageError::overflow(format!("the number of positions of level {level}"));
         positions = storage.positions(positions).ok_or_else(overflow)?;
         let values = (level + 1 == format.levels().len()).then_some(values);
-        let segments = Segments::new((storage, positions), &parents, values)?.growing(grows);
+        let segments = Segments::new((storage, positions), &parents, values)?.growing(growths.get(level).copied());
         let spread = LevelStorage::spread(&segments, Place { format, dims, level });
         let spread = spread.map_err(|error| located(error, &levels))?;
         levels.push(spread.level);

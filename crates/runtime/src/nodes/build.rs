@@ -36,13 +36,16 @@ use crate::values::Element;
 /// No node of the schema holds so many elements, words or positions are more than 32 bits count, or memory is refused.
 pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place) -> Result<Spread, StorageError> {
     check_size(place)?;
-    let shapes = Shapes::new(schema).growing(segments.grows());
+    let shapes = Shapes::new(schema).growing(segments.growth().is_some());
     let parents = segments.parents();
     let forms = Forms::new(&shapes, segments, place)?;
     let first = u64::from(schema.align());
     let mut words = parallel::edges(parents, |parent| forms.of(segments.count(parent)).words)?;
     let mut slots = parallel::edges(parents, |parent| forms.of(segments.count(parent)).slots)?;
-    let gaps = if segments.grows() { Gaps::between(&mut words, &mut slots, first) } else { Gaps::default() };
+    let gaps = match segments.growth() {
+        Some(growth) => Gaps::between(&mut words, &mut slots, first, growth),
+        None => Gaps::default(),
+    };
     let end = words[parents].checked_add(first).filter(|end| *end <= 1 << 32);
     let wide = |what: &str| StorageError::Width { what: format!("the {what} of level {}", place.level), width: 32 };
     let end = end.ok_or_else(|| wide("number of words of nodes"))?;

@@ -23,6 +23,9 @@ const LEAST: u64 = 1 << 13;
 /// One in so many words may belong to nodes that lie far from their rows.
 const FAR: u64 = 32;
 
+/// So much room is left for each word that new nodes took.
+const MORE: f64 = 1.25;
+
 impl Tensor {
     /// Compacts a tensor that has grown so much since that was done last that nodes lie far from their rows. If memory is refused, it stays as
     /// it is.
@@ -34,7 +37,7 @@ impl Tensor {
         };
         if self.levels().last().is_some_and(has_grown) {
             // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.
-            match self.laid_out(true) {
+            match self.laid_out(&self.growths()) {
                 Ok(compact) => *self = compact,
                 // It is tried again when as many have been put in once more.
                 Err(_) => self.parts_mut().2.iter_mut().for_each(LevelStorage::forget_inserted),
@@ -63,14 +66,23 @@ impl Tensor {
         if is_compact || self.format().map().is_some() {
             return Ok(());
         }
-        *self = self.laid_out(false)?;
+        *self = self.laid_out(&[])?;
         Ok(())
     }
 
-    /// The same tensor with all nodes in order; with room in them, if it is going to get more entries.
-    fn laid_out(&self, grows: bool) -> Result<Tensor, StorageError> {
+    /// The words that new nodes of each level have taken since it was laid out, for each word that was there, and some more: it may grow as
+    /// much again.
+    fn growths(&self) -> Vec<f64> {
+        let growth = |level: &LevelStorage| {
+            let (new, all) = (level.kept().new_words, level.nodes().map_or(0, |(_, _, words)| words.len() as u64));
+            new as f64 / all.saturating_sub(new).max(1) as f64 * MORE
+        };
+        self.levels().iter().map(growth).collect()
+    }
+
+    /// The same tensor with all nodes in order; with room for the growths of its levels, if it is going to get more entries.
+    fn laid_out(&self, growths: &[f64]) -> Result<Tensor, StorageError> {
         let (format, plain) = (self.format(), self.to_plain()?);
-        let laid_out = if grows { plain.spread_growing(format)? } else { plain.spread(format)? };
-        Ok(laid_out.filled(self.fill()))
+        Ok(plain.spread_growing(format, growths)?.filled(self.fill()))
     }
 }

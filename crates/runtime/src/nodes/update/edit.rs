@@ -285,7 +285,9 @@ impl Editor<'_> {
             roots.get(rows)?.iter().copied().find(|root| *root != 0)
         };
         let near = near.or_else(beside)?;
-        self.kept.gaps.take(near, words, slots)
+        let taken = self.kept.gaps.take(near, words, slots);
+        self.kept.new_words += if taken.is_some() { words } else { 0 };
+        taken
     }
 
     /// So many words and positions behind all others: the first of both.
@@ -296,6 +298,7 @@ impl Editor<'_> {
         let align = u64::from(self.schema.align());
         let base = (self.node.len() as u64).max(align).next_multiple_of(align);
         let slot = self.payload.positions();
+        self.kept.new_words += words;
         self.node.resize(base + words)?;
         self.payload.grow(slot + slots)?;
         let positions = self.payload.positions();

@@ -41,10 +41,11 @@ pub(crate) struct Kept {
     pub gaps: Gaps,
     /// Nodes that were met lately.
     pub guesses: Guesses,
-    /// The number of elements when nodes were laid out in order, the number put in since, and the number of words of nodes that were made
-    /// since and lie far from their rows.
+    /// The number of elements when nodes were laid out in order, the number put in since, and the number of words of new memory that nodes
+    /// took since, and of nodes that were made since and lie far from their rows.
     pub laid_out: u64,
     pub inserted: u64,
+    pub new_words: u64,
     pub far_words: u64,
     /// The way to the last element, whose memory is used again.
     pub path: Vec<super::edit::Visit>,
@@ -66,6 +67,7 @@ impl Clone for Kept {
             guesses: Guesses::default(),
             laid_out: self.laid_out,
             inserted: self.inserted,
+            new_words: self.new_words,
             far_words: self.far_words,
             path: Vec::new(),
             refuses: self.refuses,
