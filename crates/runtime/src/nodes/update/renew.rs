@@ -29,7 +29,8 @@ use crate::nodes::walk::{Run, Visitor, runs};
 const MOST: usize = 256;
 /// The same holds for those with more elements for each change.
 const PART: usize = 4;
-/// The same holds for those of so few nodes, unless there are as many changes as elements: an element goes into a block faster.
+/// The same holds for those of so few nodes, unless there are as many changes as elements and one block has no room for all: an element goes
+/// into a block faster.
 const FEW_NODES: usize = 3;
 
 /// The data to make subtensors anew with.
@@ -130,6 +131,13 @@ impl Editor<'_> {
         renewed
     }
 
+    /// True if the nodes are one with a block that has room for so many more elements, and changes put some in.
+    fn has_room(&self, nodes: &[(u32, u32)], changes: &Changes<'_>, count: usize) -> bool {
+        let &[(ty, base)] = nodes else { return false };
+        let elems = self.shape(ty as usize).block.map(|block| block.elems_in(self.view(), base));
+        changes.values.is_some() && elems.is_some_and(|elems| elems.count as usize + count <= elems.most as usize)
+    }
+
     fn renew_by(
         &mut self,
         renewal: &mut Renewal,
@@ -142,7 +150,8 @@ impl Editor<'_> {
         if !read.all(self.view(), self.parent, MOST.min(PART * count)) {
             return Ok(false);
         }
-        if read.nodes.len() <= FEW_NODES && read.elements.len() > count {
+        if read.nodes.len() <= FEW_NODES && (read.elements.len() > count || self.has_room(&read.nodes, changes, count))
+        {
             return Ok(false);
         }
         merge(&read.elements, changes, run.clone(), merged);
