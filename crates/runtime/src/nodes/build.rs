@@ -43,7 +43,11 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     let mut words = parallel::edges(parents, |parent| forms.of(segments.count(parent)).words)?;
     let mut slots = parallel::edges(parents, |parent| forms.of(segments.count(parent)).slots)?;
     let gaps = match segments.growth() {
-        Some(growth) => Gaps::between(&mut words, &mut slots, first, growth),
+        Some(growth) => {
+            // With the elements that come until nodes are laid out again, places may not be enough.
+            let filled = segments.total() as f64 / slots[parents].max(1) as f64;
+            Gaps::between(&mut words, &mut slots, first, growth.max(UNTIL_NEXT * filled - 1.0))
+        }
         None => Gaps::default(),
     };
     let end = words[parents].checked_add(first).filter(|end| *end <= 1 << 32);
@@ -86,6 +90,9 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     level.set_laid_out(segments.total() as u64, gaps);
     Ok(Spread { level, places: Places::Listed(places) })
 }
+
+/// The elements when a level that grows is laid out again (`update/compact.rs`), for each that there is now.
+const UNTIL_NEXT: f64 = 1.75;
 
 /// The trees of one number of elements.
 #[derive(Default)]

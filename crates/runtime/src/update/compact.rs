@@ -86,3 +86,36 @@ impl Tensor {
         Ok(plain.spread_growing(format, growths)?.filled(self.fill()))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use lacunar_formats::{DType, FormatSpec};
+
+    use crate::random::SplitMix;
+    use crate::tensor::Tensor;
+
+    /// The words of the nodes of a tensor that has grown, for each word when it is compact.
+    fn words_after_growth(format: &str) -> f64 {
+        let format = format.parse::<FormatSpec>().unwrap().resolve(2).unwrap();
+        let mut tensor = Tensor::zeros(vec![4000, 1000], &format, DType::F64).unwrap();
+        let mut rng = SplitMix(5);
+        // It is laid out when there are 8193 entries, and again when there are twice as many.
+        for _ in 0..17_000 {
+            tensor.insert(&[rng.below(4000), rng.below(1000)], 1.0).unwrap();
+        }
+        let words = |tensor: &Tensor| tensor.levels().last().unwrap().nodes().unwrap().2.len() as f64;
+        let (grown, entries) = (words(&tensor), tensor.entries());
+        tensor.compact().unwrap();
+        assert_eq!(tensor.entries(), entries);
+        grown / words(&tensor)
+    }
+
+    #[test]
+    fn room_is_left_for_nodes_that_are_likely_to_come() {
+        // A node for each entry; blocks that have places for all that come.
+        let (single, blocks) = (words_after_growth("d{bst}"), words_after_growth("d{blist<64>}"));
+        assert!((1.4..1.8).contains(&single), "{single}");
+        assert!((1.0..1.3).contains(&blocks), "{blocks}");
+    }
+}
