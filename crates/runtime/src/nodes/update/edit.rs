@@ -269,6 +269,7 @@ impl Editor<'_> {
         if let Some(base) = self.kept.take(ty, room) {
             let (room, slot) = (self.room(base, ty), self.slot(base, ty));
             self.kept.has_taken(described.words(room));
+            self.kept.new_words += words;
             self.clear(base, ty, room, slot);
             return Ok(base);
         }

@@ -41,8 +41,8 @@ pub(crate) struct Kept {
     pub gaps: Gaps,
     /// Nodes that were met lately.
     pub guesses: Guesses,
-    /// The number of elements when nodes were laid out in order, the number put in since, and the number of words of new memory that nodes
-    /// took since, and of nodes that were made since and lie far from their rows.
+    /// The number of elements when nodes were laid out in order, the number put in since, and the number of words of nodes that were made
+    /// since, and of those among them that lie far from their rows.
     pub laid_out: u64,
     pub inserted: u64,
     pub new_words: u64,
