@@ -46,6 +46,10 @@ impl Guesses {
     pub fn note(&mut self, base: u32, slot: u64) {
         let region = (base >> REGION) as usize;
         if region >= self.met.len() {
+            // Without memory there are no guesses.
+            if self.met.try_reserve(region + 1 - self.met.len()).is_err() {
+                return;
+            }
             self.met.resize(region + 1, Met { base: 0, slot: NOBODY });
         }
         self.met[region] = Met { base, slot: slot as u32 };
