@@ -338,43 +338,47 @@ fn a_tensor_that_grows_is_compacted_on_the_way() {
 #[test]
 fn nodes_between_the_rows_of_tensors_that_grow() {
     let mut rng = SplitMix(11);
-    for name in Template::every_program().iter().map(Template::name) {
-        for (text, dims) in [(format!("d{{{name}}}"), [500, 90]), (format!("{{btree}}{{{name}}}"), [700, 70])] {
-            let mut tensor = Tensor::zeros(dims.to_vec(), &format(&text, 2), DType::F64).unwrap();
-            let mut map = Map::new();
-            let at = |rng: &mut SplitMix| vec![rng.below(dims[0]), rng.below(dims[1])];
-            // It is compacted on the way, with room between rows, some of which the later changes take.
-            for step in 0..24_000 {
-                let at = at(&mut rng);
-                tensor.insert(&at, f64::from(step)).unwrap();
-                map.insert(at, f64::from(step));
-            }
-            tensor.validate().unwrap();
-            let snapshot = (tensor.snapshot().unwrap(), map.clone());
-            for round in 0..3 {
-                let mut batch = Batch::new(2);
-                for number in 0..2000 {
-                    let at = at(&mut rng);
-                    if (number + round) % 3 == 0 {
-                        batch.remove(&at);
-                        map.remove(&at);
-                    } else {
-                        batch.set(&at, 2.0);
-                        map.insert(at, 2.0);
-                    }
-                }
-                tensor.update(&batch).unwrap();
-                for _ in 0..500 {
-                    let at = at(&mut rng);
-                    assert_eq!(tensor.remove::<f64>(&at).unwrap().is_some(), map.remove(&at).is_some(), "{text}");
-                }
-            }
-            tensor.validate().unwrap();
-            map.retain(|_, value| *value != 0.0);
-            assert_eq!(stored(&tensor), map, "{text}");
-            let kept: Map = snapshot.1.into_iter().filter(|(_, value)| *value != 0.0).collect();
-            assert_eq!(stored(&snapshot.0), kept, "{text}");
+    let long = Template::every_program().into_iter().flat_map(|program| {
+        let name = program.name();
+        [(format!("d{{{name}}}"), [500, 90]), (format!("{{btree}}{{{name}}}"), [700, 70])]
+    });
+    // Rows of a few entries: blocks that are full early, and such as have places for all, so that little room is left.
+    let short = ["d{btree<5>}", "d{blist<64>}", "d{ttree<4>}", "{bst}{ctree<4>}", "{btree<3>}{vblist}"];
+    for (text, dims) in long.chain(short.map(|text| (text.to_string(), [4000, 90]))) {
+        let mut tensor = Tensor::zeros(dims.to_vec(), &format(&text, 2), DType::F64).unwrap();
+        let mut map = Map::new();
+        let at = |rng: &mut SplitMix| vec![rng.below(dims[0]), rng.below(dims[1])];
+        // It is compacted on the way, with room between rows, some of which the later changes take.
+        for step in 0..24_000 {
+            let at = at(&mut rng);
+            let before = tensor.insert(&at, f64::from(step)).unwrap();
+            assert_eq!(before, map.insert(at, f64::from(step)), "{text}");
         }
+        tensor.validate().unwrap();
+        let snapshot = (tensor.snapshot().unwrap(), map.clone());
+        for round in 0..3 {
+            let mut batch = Batch::new(2);
+            for number in 0..2000 {
+                let at = at(&mut rng);
+                if (number + round) % 3 == 0 {
+                    batch.remove(&at);
+                    map.remove(&at);
+                } else {
+                    batch.set(&at, 2.0);
+                    map.insert(at, 2.0);
+                }
+            }
+            tensor.update(&batch).unwrap();
+            for _ in 0..500 {
+                let at = at(&mut rng);
+                assert_eq!(tensor.remove::<f64>(&at).unwrap().is_some(), map.remove(&at).is_some(), "{text}");
+            }
+        }
+        tensor.validate().unwrap();
+        map.retain(|_, value| *value != 0.0);
+        assert_eq!(stored(&tensor), map, "{text}");
+        let kept: Map = snapshot.1.into_iter().filter(|(_, value)| *value != 0.0).collect();
+        assert_eq!(stored(&snapshot.0), kept, "{text}");
     }
 }
 
