@@ -44,7 +44,7 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     let mut slots = parallel::edges(parents, |parent| forms.of(segments.count(parent)).slots)?;
     let gaps = match segments.growth() {
         Some(growth) => {
-            // With the elements that come until nodes are laid out again, places may not be enough.
+            // The elements that come before the next layout may exceed the places of these nodes.
             let filled = segments.total() as f64 / slots[parents].max(1) as f64;
             Gaps::between(&mut words, &mut slots, first, growth.max(UNTIL_NEXT * filled - 1.0))
         }

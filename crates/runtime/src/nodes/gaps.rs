@@ -14,7 +14,7 @@
 /// The least and the most words of room behind a stretch of trees.
 const LEAST: u64 = 1 << 8;
 const MOST: u64 = LEAST * 3;
-/// The least and the most words of a stretch. There is no room if the least room would be behind a longer one.
+/// The least and the most words of a stretch. A level that would need longer stretches gets no room.
 const STRETCH: u64 = 1 << 10;
 const LONGEST: u64 = 1 << 16;
 

@@ -1,4 +1,4 @@
-//! Where the values of a node probably are, told before the node has come from memory.
+//! Guesses the position of a node's values before the node itself has come from memory.
 //!
 //! A node has the position of its first value in a word of its own. So a search that ends in a node far away waits twice: for the node, and
 //! then for its values. But nodes that were made one after the other have their values one after the other, and all nodes of a type without
@@ -10,8 +10,8 @@
 //!                                         word 100: 3 nodes behind it, position 32 + 3 * 16 = 80
 //! ```
 //!
-//! A guess is right where nodes of one type lie side by side. It serves to ask for memory early: one that is wrong costs the time of a
-//! line that nobody reads.
+//! A guess is right where nodes of one type lie side by side. Updates prefetch by it. A wrong guess changes no result: it fetches one line
+//! of the cache that nobody reads.
 
 use lacunar_formats::schema::Node;
 
