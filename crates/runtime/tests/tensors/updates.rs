@@ -338,7 +338,7 @@ fn a_tensor_that_grows_is_compacted_on_the_way() {
 #[test]
 fn nodes_between_the_rows_of_tensors_that_grow() {
     let mut rng = SplitMix(11);
-    let long = Template::every_program().into_iter().flat_map(|program| {
+    let long = Template::every_program().iter().flat_map(|program| {
         let name = program.name();
         [(format!("d{{{name}}}"), [500, 90]), (format!("{{btree}}{{{name}}}"), [700, 70])]
     });
