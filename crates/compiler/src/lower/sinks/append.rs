@@ -41,6 +41,9 @@ use crate::lower::scope::{Fact, Scope};
 use crate::lower::storage::{code, extent, level};
 use crate::lower::{Lowerer, MutableVar, Phase, Written};
 
+/// Room is made for so many more values at most before they are found: far more might be refused where the result is not.
+const AHEAD: i64 = 1 << 26;
+
 /// A result that is assembled by appending.
 #[derive(Clone, Debug)]
 pub(in crate::lower) struct Append {
@@ -129,6 +132,24 @@ impl Append {
         if let (true, Phase::Fused, Some(values)) = (is_innermost, cx.options.phase, own.values) {
             let block = self.block(cx, group, scope);
             cx.b.grow(values, count, block, false);
+        }
+    }
+
+    /// Makes room for `more` values that are expected, not found.
+    pub fn reserve_ahead(&self, cx: &mut Lowerer<'_>, more: ExprId, scope: &Scope) {
+        let Some(&group) = self.groups.last().filter(|_| self.stored.is_none()) else { return };
+        let (one, block, most) = (cx.b.int(1), self.block(cx, group, scope), cx.b.int(AHEAD));
+        let block = cx.b.binary(BinaryOp::Max, block, one);
+        let most = cx.b.binary(BinaryOp::Div, most, block);
+        let more = cx.b.binary(BinaryOp::Min, more, most);
+        self.reserve(cx, self.groups.len().wrapping_sub(1), more, scope);
+    }
+
+    /// The number of positions of the innermost group so far.
+    pub fn count(&self, cx: &mut Lowerer<'_>) -> ExprId {
+        match self.groups.last() {
+            Some(group) => cx.b.var(group.counter),
+            None => cx.b.int(0),
         }
     }
 

@@ -23,6 +23,7 @@ mod checks;
 pub(super) mod copies;
 pub(super) mod dense;
 pub(super) mod exact;
+pub(super) mod expected;
 pub(super) mod given;
 mod most;
 pub(super) mod piece;
@@ -43,7 +44,7 @@ use super::scope::Scope;
 use super::{Lowerer, MutableVar, Written};
 use crate::iterate::iterators::{AccessKey, result_of};
 
-pub(super) use append::Append;
+pub(super) use append::{Append, Group};
 pub(super) use values::Beside;
 pub(super) use workspace::Workspace;
 

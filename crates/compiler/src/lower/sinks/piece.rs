@@ -117,21 +117,25 @@ pub(in crate::lower) struct Own {
     arrays: Vec<Vec<ArrayId>>,
 }
 
-/// Makes the piece of a chunk ready that has coordinates `first .. end` of the first level: arrays of its own, to which it appends, or,
-/// if it is known with which position of the whole it starts, those of the whole.
+/// The number of coordinates from `first` to `end`, which may lie before it.
+pub(in crate::lower) fn length(cx: &mut Lowerer<'_>, (first, end): Interval) -> ExprId {
+    let (len, zero) = (cx.b.sub(end, first), cx.b.int(0));
+    cx.b.binary(BinaryOp::Max, len, zero)
+}
+
+/// Makes the piece of a chunk ready that has `len` coordinates of the first level from `first` on: arrays of its own, to which it appends, or,
+/// if it is known with which position of the whole it starts, those of the whole. `len` may be a variable which says how many there are at most,
+/// and how many there are when the piece ends.
 pub(in crate::lower) fn begin(
     cx: &mut Lowerer<'_>,
     tensor: TensorId,
-    (first, end): Interval,
+    (first, len): (ExprId, ExprId),
     start: Option<ExprId>,
     lists: &Lists,
     scope: &Scope,
 ) -> Result<Own, Diagnostic> {
     let info = &cx.kernel.tensors[tensor];
-    let len = cx.b.sub(end, first);
-    let zero = cx.b.int(0);
-    let len = cx.b.binary(BinaryOp::Max, len, zero);
-    let (first, len) = (cx.b.define("part_first", first), cx.b.define("part_len", len));
+    let first = cx.b.define("part_first", first);
     let whole = code(cx, tensor, scope);
     let start = start.map(|start| cx.b.define("part_start", start));
     let mut scope = scope.with(Fact::Slab(Slab { tensor, first, len, start }));

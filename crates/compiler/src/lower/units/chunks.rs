@@ -4,71 +4,108 @@
 //! shares = the work of the kernel / what is worth a thread's while, at most eight for each thread
 //! ```
 //!
-//! A chunk is one share, except in a loop whose chunks assemble pieces of a result. There the pieces are copied behind each other at the
-//! end, but the first need not be copied if it makes up a good part of the result: its memory becomes the result's. So the first chunk has
-//! several shares, and enough chunks of one share remain for the threads to end at the same time, even if the first chunk has three times as
-//! much work as it seems to have:
-//!
-//! ```text
-//! two threads, 16 shares    chunk 0 has four shares, chunks 1 .. 13 have one each
-//! ```
+//! A chunk is one share. Shares of a loop over the first level of an operand have equally many of its values, others equally many values of
+//! the variable.
 //!
 //! On entry: the scope knows what the work is worth ([`super::work`]).
 
+use lacunar_base::Diagnostic;
 use lacunar_imp::{BinaryOp, CompareOp, ExprId};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::Parts;
 
-use super::balance::balanced_by;
+use super::balance::{balanced_by, first_of};
+use crate::iterate::iterators::AccessKey;
 use crate::lower::Lowerer;
 use crate::lower::scope::{Interval, Scope};
 use crate::lower::storage::count_positions;
 
 /// Shares of the work for each thread, so that threads that are done early find more to do.
 const SHARES_PER_THREAD: i64 = 8;
-/// The shares that a large first chunk has of those of a thread.
-const SHARES_OF_FIRST: i64 = 4;
 
-/// The chunks of a loop: each has one or several equal shares of its work.
-#[derive(Clone, Copy)]
-pub(super) struct Chunks {
-    pub count: ExprId,
+/// The shares of a loop over an interval, and where each begins.
+pub(super) struct Cuts {
+    /// The number of shares.
     pub shares: ExprId,
-    /// The number of shares that the first chunk has, if it may have several.
-    first: Option<ExprId>,
+    pub interval: Interval,
+    by: By,
 }
 
-impl Chunks {
-    /// A chunk for each share.
-    pub fn of_one(shares: ExprId) -> Chunks {
-        Chunks { count: shares, shares, first: None }
+/// A way to cut an interval into shares.
+enum By {
+    /// The strips of a loop that was divided for threads are shares already.
+    Strips,
+    /// A share has as many values of an operand, counted by its level of that number, as others.
+    Stored { key: AccessKey, level: usize, stored: ExprId },
+    /// Every share has so many values of the variable, and each of the first ones has one of those that are left over.
+    Equal { each: ExprId, over: ExprId },
+}
+
+impl Cuts {
+    pub fn new(
+        cx: &mut Lowerer<'_>,
+        var: VarId,
+        interval: Interval,
+        shares: ExprId,
+        body: &Stmt,
+        scope: &Scope,
+    ) -> Cuts {
+        let length = cx.b.sub(interval.1, interval.0);
+        if shares == length {
+            return Cuts { shares, interval, by: By::Strips };
+        }
+        let balanced = balanced_by(cx.kernel, var, body)
+            .and_then(|(key, level)| count_positions(cx, &key, level, scope).map(|stored| (key, level, stored)));
+        let by = match balanced {
+            Some((key, level, stored)) => By::Stored { key, level, stored },
+            None => {
+                let each = cx.b.binary(BinaryOp::Div, length, shares);
+                let over = cx.b.binary(BinaryOp::Rem, length, shares);
+                By::Equal { each: cx.b.define("each", each), over: cx.b.define("over", over) }
+            }
+        };
+        Cuts { shares, interval, by }
     }
 
-    /// A large chunk, and one for each share that is left.
-    pub fn with_large_first(cx: &mut Lowerer<'_>, shares: ExprId) -> Chunks {
-        let (threads, one) = (cx.threads(), cx.b.int(1));
-        let (own, all) = (cx.b.int(SHARES_OF_FIRST), cx.b.int(SHARES_PER_THREAD));
-        let own = cx.b.mul(shares, own);
-        let all = cx.b.mul(threads, all);
-        let first = cx.b.binary(BinaryOp::Div, own, all);
-        let first = cx.b.binary(BinaryOp::Max, first, one);
-        let first = cx.b.define("first_shares", first);
-        let more = cx.b.sub(first, one);
-        let count = cx.b.sub(shares, more);
-        Chunks { count: cx.b.define("chunks", count), shares, first: Some(first) }
+    /// True if the shares are strips, which are taken as they are.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.by, By::Strips)
     }
 
-    /// The number of shares before a chunk.
-    pub fn first_share(&self, cx: &mut Lowerer<'_>, chunk: ExprId) -> ExprId {
-        let Some(first) = self.first else { return chunk };
-        let (zero, one) = (cx.b.int(0), cx.b.int(1));
-        let more = cx.b.sub(first, one);
-        let share = cx.b.add(chunk, more);
-        let is_behind = cx.b.compare(CompareOp::Gt, chunk, zero);
-        let share = cx.b.select(is_behind, share, zero);
-        cx.b.define("share", share)
+    /// The first value of a share.
+    pub fn begin_of(&self, cx: &mut Lowerer<'_>, share: ExprId, scope: &Scope) -> Result<ExprId, Diagnostic> {
+        self.edge(cx, share, self.interval.0, scope)
+    }
+
+    /// The value behind a share.
+    pub fn end_of(&self, cx: &mut Lowerer<'_>, share: ExprId, scope: &Scope) -> Result<ExprId, Diagnostic> {
+        let one = cx.b.int(1);
+        let next = cx.b.add(share, one);
+        self.edge(cx, next, self.interval.1, scope)
+    }
+
+    /// The value at which a share begins; where the interval begins or ends, it is `outermost`.
+    fn edge(
+        &self,
+        cx: &mut Lowerer<'_>,
+        share: ExprId,
+        outermost: ExprId,
+        scope: &Scope,
+    ) -> Result<ExprId, Diagnostic> {
+        let before = match &self.by {
+            By::Strips => share,
+            By::Stored { key, level, stored } => {
+                return first_of(cx, key, *level, (share, self.shares, *stored), outermost, scope);
+            }
+            By::Equal { each, over } => {
+                let before = cx.b.mul(share, *each);
+                let more = cx.b.binary(BinaryOp::Min, share, *over);
+                cx.b.add(before, more)
+            }
+        };
+        Ok(cx.b.add(self.interval.0, before))
     }
 }
 

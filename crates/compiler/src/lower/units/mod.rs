@@ -6,6 +6,7 @@
 
 mod balance;
 mod chunks;
+mod ends;
 pub(super) mod pieces;
 pub(super) mod threads;
 pub(super) mod work;

@@ -44,8 +44,9 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Race, Unit};
 use lacunar_notation::{Role, TensorId, VarId, WorkspaceKind};
 
-use super::balance::{balanced_by, first_of, has_rows_of_others};
-use super::chunks::{Chunks, shares};
+use super::balance::has_rows_of_others;
+use super::chunks::{Cuts, shares};
+use super::ends;
 use crate::iterate::iterators::result_of;
 use crate::iterate::races::{filled_inside, written_together};
 use crate::lower::derive::{first_below, range};
@@ -55,7 +56,7 @@ use crate::lower::scope::{Fact, Interval, Scope};
 use crate::lower::sinks::carried::Room;
 use crate::lower::sinks::copies::{Copies, Extent, Shares};
 use crate::lower::sinks::{Append, atomic, carried, copies, exact, finish_result, given, piece, placed, workspace};
-use crate::lower::storage::{code, count_positions};
+use crate::lower::storage::code;
 use crate::lower::{INDEX, Lowerer, Phase};
 
 /// The number of threads that a strict kernel counts on, whatever the actual number is.
@@ -150,7 +151,8 @@ pub(in crate::lower) fn parallel_loop(
         if is_atomic {
             added.iter().for_each(|tensor| atomic::begin(*tensor, &mut inside));
         }
-        in_chunks(cx, var, interval, Chunks::of_one(chunks), body, &inside, |cx, number, share, scope| {
+        let cuts = Cuts::new(cx, var, interval, chunks, body, &inside);
+        in_chunks(cx, var, &cuts, &inside, |cx, number, share, scope| {
             chunk(cx, var, (number, share), body, &sums, scope)
         })?;
         for of in &sums.copies {
@@ -281,19 +283,24 @@ pub(in crate::lower) fn assemble_in_pieces(
     let copied = exact::with_room(cx, var, body, &access, &scope);
     let is_few = is_even || copied.is_some();
     let shares = shares(cx, var, interval, body, is_few, &scope, if is_few { "chunks" } else { "shares" });
-    let is_ready = cx.b.sub(interval.1, interval.0) == shares;
-    let chunks = if is_few || is_ready { Chunks::of_one(shares) } else { Chunks::with_large_first(cx, shares) };
-    let lists = piece::declare(cx, tensor, chunks.count, copied.is_some(), &scope)?;
-    let appended = in_chunks(cx, var, interval, chunks, body, &scope, |cx, number, interval, scope| {
-        let mut scope = scope.clone();
-        let first = first_below(cx, var, interval.0, &mut scope)?;
-        let end = first_below(cx, var, interval.1, &mut scope)?;
-        let start = copied.as_ref().and_then(|operands| exact::count_before(cx, &access, operands, first, &scope));
-        let own = piece::begin(cx, tensor, (first, end), start, &lists, &scope)?;
-        leaf_loop(cx, var, interval, body, &own.scope)?;
-        piece::end(cx, number, &own, &lists);
-        Ok(own.scope.appended().map(|append| append.groups.clone()))
-    })?;
+    let cuts = Cuts::new(cx, var, interval, shares, body, &scope);
+    let lists = piece::declare(cx, tensor, shares, copied.is_some(), &scope)?;
+    let appended = if is_few || cuts.is_ready() {
+        in_chunks(cx, var, &cuts, &scope, |cx, number, interval, scope| {
+            let mut scope = scope.clone();
+            let first = first_below(cx, var, interval.0, &mut scope)?;
+            let end = first_below(cx, var, interval.1, &mut scope)?;
+            let start = copied.as_ref().and_then(|operands| exact::count_before(cx, &access, operands, first, &scope));
+            let len = piece::length(cx, (first, end));
+            let len = cx.b.define("part_len", len);
+            let own = piece::begin(cx, tensor, (first, len), start, &lists, &scope)?;
+            leaf_loop(cx, var, interval, body, &own.scope)?;
+            piece::end(cx, number, &own, &lists);
+            Ok(own.scope.appended().map(|append| append.groups.clone()))
+        })?
+    } else {
+        ends::in_pieces(cx, var, &cuts, body, (tensor, &lists), &scope)?
+    };
     if let Some(groups) = appended {
         piece::collect(cx, &Append { access, groups, stored: None, start: None }, &lists, &scope);
     }
@@ -311,8 +318,9 @@ pub(in crate::lower) fn compute_in_pieces(
     let mut scope = scope.clone();
     scope.start(cx.kernel.provenance.originals(var));
     let interval = range(cx, var, &mut scope)?;
-    let chunks = Chunks::of_one(shares(cx, var, interval, body, false, &scope, "chunks"));
-    in_chunks(cx, var, interval, chunks, body, &scope, |cx, _, interval, scope| {
+    let chunks = shares(cx, var, interval, body, false, &scope, "chunks");
+    let cuts = Cuts::new(cx, var, interval, chunks, body, &scope);
+    in_chunks(cx, var, &cuts, &scope, |cx, _, interval, scope| {
         let mut scope = scope.clone();
         let first = first_below(cx, var, interval.0, &mut scope)?;
         let end = first_below(cx, var, interval.1, &mut scope)?;
@@ -323,59 +331,27 @@ pub(in crate::lower) fn compute_in_pieces(
     })
 }
 
-/// `for c in 0 .. chunks parallel`, with the share of the interval that chunk `c` has: equally many stored values where
-/// the loop is over the first level of a tensor, else equally many values of the variable. If the loop fills workspaces with
-/// arrays, threads take chunks one after the other and keep these.
+/// `for c in 0 .. chunks parallel`, with the values of the variable that chunk `c` has. If the loop fills workspaces with arrays, threads take
+/// chunks one after the other and keep these.
 fn in_chunks<T>(
     cx: &mut Lowerer<'_>,
     var: VarId,
-    (low, high): Interval,
-    chunks: Chunks,
-    body: &Stmt,
+    cuts: &Cuts,
     scope: &Scope,
     build: impl FnOnce(&mut Lowerer<'_>, ExprId, Interval, &Scope) -> Result<T, Diagnostic>,
 ) -> Result<T, Diagnostic> {
-    let length = cx.b.sub(high, low);
-    let (zero, one) = (cx.b.int(0), cx.b.int(1));
-    // The strips of a loop that was divided for threads are chunks already.
-    let is_ready = chunks.shares == length;
-    let balanced = if is_ready { None } else { balanced_by(cx.kernel, var, body) };
-    let balanced = balanced
-        .and_then(|(key, deepest)| count_positions(cx, &key, deepest, scope).map(|stored| (key, deepest, stored)));
-    // Every share has so many values, and each of the first ones has one of the values that are left over.
-    let sizes = (!is_ready && balanced.is_none()).then(|| {
-        let each = cx.b.binary(BinaryOp::Div, length, chunks.shares);
-        let over = cx.b.binary(BinaryOp::Rem, length, chunks.shares);
-        (cx.b.define("each", each), cx.b.define("over", over))
-    });
     let one_chunk = |cx: &mut Lowerer<'_>, chunk: ExprId, inside: &Scope| {
-        let next = cx.b.add(chunk, one);
-        let mut edge = |number: ExprId, edge: ExprId| {
-            let share = chunks.first_share(cx, number);
-            match &balanced {
-                Some((key, deepest, stored)) => {
-                    first_of(cx, key, *deepest, (share, chunks.shares, *stored), edge, scope)
-                }
-                None => {
-                    let before = sizes.map_or(share, |(each, over)| {
-                        let before = cx.b.mul(share, each);
-                        let more = cx.b.binary(BinaryOp::Min, share, over);
-                        cx.b.add(before, more)
-                    });
-                    Ok(cx.b.add(low, before))
-                }
-            }
-        };
-        let (begin, end) = (edge(chunk, low)?, edge(next, high)?);
+        let (begin, end) = (cuts.begin_of(cx, chunk, scope)?, cuts.end_of(cx, chunk, scope)?);
         let share = (cx.b.define("chunk_begin", begin), cx.b.define("chunk_end", end));
         build(cx, chunk, share, inside)
     };
     let inside = scope.with(Fact::Shared);
-    if !is_ready && workspace::has_arrays(cx, var) {
-        return by_workers(cx, var, chunks.count, &inside, one_chunk);
+    if !cuts.is_ready() && workspace::has_arrays(cx, var) {
+        return by_workers(cx, var, cuts.shares, &inside, one_chunk);
     }
-    let name = if is_ready { cx.var_name(var) } else { "chunk" };
-    cx.each(LoopKind::Parallel, name, (zero, chunks.count), |cx, chunk| {
+    let name = if cuts.is_ready() { cx.var_name(var) } else { "chunk" };
+    let zero = cx.b.int(0);
+    cx.each(LoopKind::Parallel, name, (zero, cuts.shares), |cx, chunk| {
         with_room(cx, &inside, |cx, scope| {
             let scope = workspace::declare(cx, Some(var), scope);
             one_chunk(cx, chunk, &scope)
