@@ -43,7 +43,6 @@ use thiserror::Error;
 use crate::ir::{
     Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Expr, ExprId, Function, LoopKind, Param, Stmt, VarId,
 };
-use crate::walk::is_straight;
 
 mod exprs;
 mod loops;
@@ -306,20 +305,15 @@ impl Verifier<'_> {
             Stmt::Store { array, index, value, reduce, past } => {
                 self.index(stmt, *index)?;
                 let elem = self.written_value(stmt, *array, *value)?;
-                if let Some(past) = past {
-                    self.require(stmt, Rule::Hint, reduce.is_none())?;
-                    self.condition(stmt, *past)?;
-                }
-                self.require(stmt, Rule::OperandTypes, reduce.is_none_or(|op: BinaryOp| op.accepts(elem)))
+                self.require(stmt, Rule::OperandTypes, reduce.is_none_or(|op: BinaryOp| op.accepts(elem)))?;
+                let Some(past) = past else { return Ok(()) };
+                self.require(stmt, Rule::Hint, reduce.is_none())?;
+                self.condition(stmt, *past)
             }
             Stmt::For { var, begin, end, loads, kind, body } => {
                 self.index(stmt, *begin)?;
                 self.index(stmt, *end)?;
-                if let Some(loads) = loads {
-                    self.index(stmt, *loads)?;
-                    let fits = matches!(kind, LoopKind::Vector(_)) && body.iter().all(is_straight);
-                    self.require(stmt, Rule::LoadsBehindEnd, fits)?;
-                }
+                self.loads_behind_end(stmt, *loads, *kind, body)?;
                 self.define_immutable(stmt, *var, DType::I64)?;
                 self.for_body(stmt, *kind, body, depth)
             }
@@ -338,14 +332,12 @@ impl Verifier<'_> {
             }
             Stmt::Alloc { array, len, zeroed: _ } => {
                 self.index(stmt, *len)?;
-                let role = self.array(stmt, *array)?.role;
-                self.require(stmt, Rule::AllocRole, matches!(role, ArrayRole::Local | ArrayRole::Parts))
+                self.role(stmt, *array, Rule::AllocRole, &[ArrayRole::Local, ArrayRole::Parts])
             }
             Stmt::Grow { array, count, block, zeroed: _ } => {
                 self.index(stmt, *count)?;
                 self.index(stmt, *block)?;
-                let role = self.array(stmt, *array)?.role;
-                self.require(stmt, Rule::GrowRole, matches!(role, ArrayRole::Local | ArrayRole::Grown))
+                self.role(stmt, *array, Rule::GrowRole, &[ArrayRole::Local, ArrayRole::Grown])
             }
             Stmt::Atomic { array, index, value, op } => {
                 self.index(stmt, *index)?;
@@ -360,8 +352,7 @@ impl Verifier<'_> {
             Stmt::Prefetch { array, begin, end } => {
                 self.index(stmt, *begin)?;
                 self.index(stmt, *end)?;
-                let role = self.array(stmt, *array)?.role;
-                self.require(stmt, Rule::Hint, role == ArrayRole::Input)
+                self.role(stmt, *array, Rule::Hint, &[ArrayRole::Input])
             }
             Stmt::Fill { array, begin, end, value } => {
                 self.index(stmt, *begin)?;
@@ -375,6 +366,12 @@ impl Verifier<'_> {
             }
             Stmt::Fail(_) | Stmt::Comment(_) => Ok(()),
         }
+    }
+
+    /// Checks that an array has one of some roles.
+    fn role(&mut self, stmt: &Stmt, array: ArrayId, rule: Rule, roles: &[ArrayRole]) -> Result<(), VerifyError> {
+        let role = self.array(stmt, array)?.role;
+        self.require(stmt, rule, roles.contains(&role))
     }
 
     /// Checks a value that is written to an array; gives the type of its elements.

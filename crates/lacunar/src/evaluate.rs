@@ -108,11 +108,8 @@ impl Evaluation<'_> {
         let is_dense = plan.kernel.tensors[plan.result].format.is_dense()
             && plan.convert_result.is_none()
             && plan.kernel.pattern_of.is_none();
-        if phase == Phase::Compute && !is_dense && plan.conversions.iter().any(|made| made.source == plan.result) {
-            return Err(Error::Argument(format!(
-                "`{}` is read by the statement that assigns to it, so it can't be given as a pattern to compute",
-                program.tensors[plan.result].name
-            )));
+        if phase == Phase::Compute && !is_dense {
+            check_pattern(program, step)?;
         }
         let sizes = sizes(program, step, slots)?;
         promises::check(&plan.kernel, &sizes)?;
@@ -180,6 +177,18 @@ impl Evaluation<'_> {
         }
         Ok(())
     }
+}
+
+/// Refuses to compute values for the pattern of a tensor that the statement also reads.
+fn check_pattern(program: &Program, step: &Step) -> Result<(), Error> {
+    let plan = step.plan();
+    if plan.conversions.iter().all(|made| made.source != plan.result) {
+        return Ok(());
+    }
+    Err(Error::Argument(format!(
+        "`{}` is read by the statement that assigns to it, so it can't be given as a pattern to compute",
+        program.tensors[plan.result].name
+    )))
 }
 
 /// A tensor of a kernel that was made of one of the caller's, known by its address: it stays there while the program runs.

@@ -15,6 +15,7 @@
 use super::{Loop, Rule, Verifier, VerifyError, error};
 use crate::ir::{Arg, ArrayId, ArrayRole, Block, ExprId, LoopKind, Stmt};
 use crate::loops;
+use crate::walk::is_straight;
 
 /// The loops in which an array is used.
 #[derive(Clone, Default)]
@@ -26,6 +27,20 @@ pub(super) struct Uses {
 }
 
 impl Verifier<'_> {
+    /// The number of iterations that may load, if a loop says it.
+    pub(super) fn loads_behind_end(
+        &mut self,
+        stmt: &Stmt,
+        loads: Option<ExprId>,
+        kind: LoopKind,
+        body: &Block,
+    ) -> Result<(), VerifyError> {
+        let Some(loads) = loads else { return Ok(()) };
+        self.index(stmt, loads)?;
+        let fits = matches!(kind, LoopKind::Vector(_)) && body.iter().all(is_straight);
+        self.require(stmt, Rule::LoadsBehindEnd, fits)
+    }
+
     /// A loop's body, whose counter is visible.
     pub(super) fn for_body(
         &mut self,

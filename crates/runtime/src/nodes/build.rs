@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Step, Target};
 use lacunar_formats::{IndexWidth, Schema};
 
-use super::gaps::Gaps;
+use super::gaps::{Gaps, UNTIL_NEXT};
 use super::holder_word;
 use super::shape::{Bounds, Choice, Deal, Shapes};
 use super::template::Template;
@@ -46,7 +46,7 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
         Some(growth) => {
             // The elements that come before the next layout may exceed the places of these nodes.
             let filled = segments.total() as f64 / slots[parents].max(1) as f64;
-            Gaps::between(&mut words, &mut slots, first, growth.max(UNTIL_NEXT * filled - 1.0))
+            Gaps::between(&mut words, &mut slots, first, growth.max((1.0 + UNTIL_NEXT) * filled - 1.0))
         }
         None => Gaps::default(),
     };
@@ -90,9 +90,6 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     level.set_laid_out(segments.total() as u64, gaps);
     Ok(Spread { level, places: Places::Listed(places) })
 }
-
-/// The elements when a level that grows is laid out again (`update/compact.rs`), for each that there is now.
-const UNTIL_NEXT: f64 = 1.75;
 
 /// The trees of one number of elements.
 #[derive(Default)]

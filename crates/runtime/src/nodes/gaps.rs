@@ -11,6 +11,9 @@
 //!
 //! On entry: the first word and the first position of each tree as if there were no room between. On exit: the same with it, and a list.
 
+/// A tensor that grows is laid out again when it has got so many new elements for each that it had (`update/compact.rs`).
+pub(crate) const UNTIL_NEXT: f64 = 0.75;
+
 /// The least and the most words of room behind a stretch of trees.
 const LEAST: u64 = 1 << 8;
 const MOST: u64 = LEAST * 3;

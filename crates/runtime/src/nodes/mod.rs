@@ -34,7 +34,7 @@ mod walk;
 
 pub(crate) use build::spread;
 pub(crate) use check::check;
-pub(crate) use gaps::Gaps;
+pub(crate) use gaps::{Gaps, UNTIL_NEXT};
 #[cfg(test)]
 pub(crate) use update::limit;
 pub(crate) use update::{

@@ -14,6 +14,7 @@
 //! ```
 
 use crate::error::StorageError;
+use crate::nodes::UNTIL_NEXT;
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
@@ -33,7 +34,8 @@ impl Tensor {
         let words = |level: &LevelStorage| level.nodes().map_or(0, |(_, _, words)| words.len() as u64);
         let has_grown = |level: &LevelStorage| {
             let kept = level.kept();
-            kept.inserted > (kept.laid_out / 4 * 3).max(LEAST) && kept.far_words > words(level) / FAR
+            kept.inserted > ((kept.laid_out as f64 * UNTIL_NEXT) as u64).max(LEAST)
+                && kept.far_words > words(level) / FAR
         };
         if self.levels().last().is_some_and(has_grown) {
             // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.

@@ -12,7 +12,7 @@
 //!   is_front = worker == 0;  share = 0;  goes_on = take(next) < shares
 //!   while goes_on {
 //!     if !is_front { share = shares - 1 - take(back) }
-//!     room for the products of the share, or for what the worker's last piece got
+//!     room for what the share is likely to get, by its products and by the worker's last piece
 //!     more = true
 //!     while more {
 //!       the loop over the values of the share
@@ -29,7 +29,8 @@
 //! On entry: the outermost loop of a kernel assembles the result in pieces ([`piece`]), and its shares are not strips.
 
 use lacunar_base::Diagnostic;
-use lacunar_imp::{ArrayId, BinaryOp, CompareOp, ExprId, LoopKind, UnaryOp};
+use lacunar_formats::DType;
+use lacunar_imp::{ArrayId, BinaryOp, CompareOp, Const, ExprId, LoopKind, UnaryOp};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{TensorId, VarId};
 
@@ -95,7 +96,7 @@ impl Ends<'_> {
     fn pieces(&self, cx: &mut Lowerer<'_>, scope: &Scope) -> Result<Option<Vec<Group>>, Diagnostic> {
         let (zero, yes) = (cx.b.int(0), cx.b.bool(true));
         let share = cx.b.declare("share", zero);
-        let last = cx.b.declare("last_got", zero);
+        let got = Got::declare(cx);
         let goes_on = cx.b.declare("goes_on", yes);
         let is_any = cx.b.var(goes_on);
         cx.repeat(is_any, |cx| {
@@ -106,17 +107,17 @@ impl Ends<'_> {
                 let own = cx.b.sub(self.cuts.shares, behind);
                 cx.b.assign(share, own);
             });
-            self.piece(cx, share, last, goes_on, scope)
+            self.piece(cx, share, got, goes_on, scope)
         })
     }
 
-    /// The piece that begins with a share. Afterwards, `share` is its last share, `last` the number of its positions, and `goes_on` says if the
-    /// thread has taken another share.
+    /// The piece that begins with a share. Afterwards, `share` is its last share, `got` tells what it got, and `goes_on` says if the thread has
+    /// taken another share.
     fn piece(
         &self,
         cx: &mut Lowerer<'_>,
         share: MutableVar,
-        last: MutableVar,
+        got: Got,
         goes_on: MutableVar,
         scope: &Scope,
     ) -> Result<Option<Vec<Group>>, Diagnostic> {
@@ -141,11 +142,10 @@ impl Ends<'_> {
         let share_end = first_below(cx, self.var, end, &mut scope)?;
         // The arrays of a single share grow into those that are left of earlier results.
         let is_one_of_many = cx.b.compare(CompareOp::Gt, self.cuts.shares, one);
-        cx.when(is_one_of_many, |cx| {
-            let products = expected::products(cx, &append, (first, share_end), &own.scope);
-            let expected = products.unwrap_or_else(|| cx.b.var(last));
-            append.reserve_ahead(cx, expected, &own.scope);
-        });
+        let share_end = cx.b.select(is_one_of_many, share_end, first);
+        let products = expected::products(cx, &append, (first, share_end), &own.scope);
+        let expected = got.expected(cx, products);
+        append.reserve_ahead(cx, expected, &own.scope);
 
         let yes = cx.b.bool(true);
         let more = cx.b.declare("more", yes);
@@ -166,8 +166,8 @@ impl Ends<'_> {
                 cx.b.assign(high, end);
                 // All shares are expected to get what those before have got on average.
                 let left = cx.b.sub(self.cuts.shares, number);
-                let got = append.count(cx);
-                let expected = cx.b.mul(got, left);
+                let so_far = append.count(cx);
+                let expected = cx.b.mul(so_far, left);
                 let expected = cx.b.binary(BinaryOp::Div, expected, number);
                 append.reserve_ahead(cx, expected, &own.scope);
                 Ok(())
@@ -178,8 +178,52 @@ impl Ends<'_> {
         cx.b.assign(len, whole);
         let slot = cx.b.select(self.is_front, zero, number);
         piece::end(cx, slot, &own, self.lists);
-        let got = append.count(cx);
-        cx.b.assign(last, got);
+        let count = append.count(cx);
+        got.note(cx, count, products);
         Ok(Some(append.groups.clone()))
+    }
+}
+
+/// What the last piece of a thread got, by which the next one is judged.
+#[derive(Clone, Copy)]
+struct Got {
+    /// Its positions.
+    count: MutableVar,
+    /// Its positions for each of its products, where these are counted; 1 before there is a piece.
+    each: MutableVar,
+}
+
+impl Got {
+    fn declare(cx: &mut Lowerer<'_>) -> Got {
+        let (zero, one) = (cx.b.int(0), cx.b.constant(Const::real(DType::F64, 1.0)));
+        Got { count: cx.b.declare("last_got", zero), each: cx.b.declare("got_each", one) }
+    }
+
+    /// The positions that a piece of so many products is likely to get, and an eighth more.
+    fn expected(self, cx: &mut Lowerer<'_>, products: Option<ExprId>) -> ExprId {
+        let likely = match products {
+            Some(products) => {
+                let products = cx.b.cast(DType::F64, products);
+                let each = cx.b.var(self.each);
+                let likely = cx.b.mul(products, each);
+                cx.b.cast(DType::I64, likely)
+            }
+            None => cx.b.var(self.count),
+        };
+        let likely = cx.b.define("likely", likely);
+        let eighth = cx.b.int(8);
+        let spare = cx.b.binary(BinaryOp::Div, likely, eighth);
+        cx.b.add(likely, spare)
+    }
+
+    fn note(self, cx: &mut Lowerer<'_>, count: ExprId, products: Option<ExprId>) {
+        cx.b.assign(self.count, count);
+        if let Some(products) = products {
+            let one = cx.b.int(1);
+            let products = cx.b.binary(BinaryOp::Max, products, one);
+            let (count, products) = (cx.b.cast(DType::F64, count), cx.b.cast(DType::F64, products));
+            let each = cx.b.binary(BinaryOp::Div, count, products);
+            cx.b.assign(self.each, each);
+        }
     }
 }
