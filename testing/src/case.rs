@@ -17,6 +17,7 @@
 //! sizes = { i = 3, j = 4 }                      # of index variables
 //! inputs.x = [[0, 1.5], [3, -2]]                # coordinates, then the value
 //! inputs.A = { density = 0.5, seed = 7 }        # generated; the default is density 0.4, no stored zeros
+//! inputs.B = { density = 0.5, heavy = "first" } # most of them in the first quarter of the rows
 //! expected.y = [[0, 3.0]]                       # optional, where there is one choice of types
 //! schedule = ["unroll(j, 2)", "split(i, s, t, 2)"]  # the planner's where nothing is said; a list is a choice
 //! threads = 2
@@ -37,7 +38,7 @@ use num_complex::Complex;
 use serde::Deserialize;
 use toml::Value;
 
-use crate::data;
+use crate::data::{self, Heavy};
 use crate::entries::{Entries, fitting};
 use crate::instance::{Instance, check, format_text, parse_dtype};
 use crate::scalar::Scalar;
@@ -144,6 +145,8 @@ pub struct Generated {
     pub density: f64,
     /// The seed of the random choices; by default made from the names of case and tensor.
     pub seed: Option<u64>,
+    /// The quarter of the first dimension that has most of the entries; by default they are spread evenly.
+    pub heavy: Option<Heavy>,
     /// True if some of the entries are zeros.
     #[serde(default)]
     pub zeros: bool,
@@ -326,19 +329,23 @@ impl Case {
         tensor: &Tensor,
     ) -> Result<Entries, String> {
         let dtype = tensor.dtype;
-        let made = |seed, density, zeros| fitting(data::entries(seed, &dims, dtype, density, zeros), &tensor.format);
-        let default = data::seed(&[&self.name, name]);
-        let made = |seed, density, zeros| match below {
-            Some(size) => data::below(seed, made(seed, density, zeros), size),
-            None => made(seed, density, zeros),
+        let default = Generated { density: 0.4, seed: None, heavy: None, zeros: false };
+        let Generated { density, seed, heavy, zeros } = match data {
+            Some(Data::Entries(rows)) => return read(rows, dims, dtype),
+            Some(Data::Generated(generated)) => generated.clone(),
+            None => default,
         };
-        match data {
-            Some(Data::Entries(rows)) => read(rows, dims, dtype),
-            Some(Data::Generated(Generated { density, seed, zeros })) => {
-                Ok(made(seed.unwrap_or(default), *density, *zeros))
-            }
-            None => Ok(made(default, 0.4, false)),
-        }
+        let seed = seed.unwrap_or_else(|| data::seed(&[&self.name, name]));
+        let entries = data::entries(seed, &dims, dtype, density, zeros);
+        let entries = match heavy {
+            Some(heavy) => data::uneven(seed, entries, heavy),
+            None => entries,
+        };
+        let entries = fitting(entries, &tensor.format);
+        Ok(match below {
+            Some(size) => data::below(seed, entries, size),
+            None => entries,
+        })
     }
 }
 

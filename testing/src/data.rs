@@ -7,6 +7,7 @@ use fastrand::Rng;
 use lacunar_base::random::Draw;
 use lacunar_formats::{DType, Kind};
 use num_complex::Complex;
+use serde::Deserialize;
 
 use crate::entries::{Entries, coordinates};
 use crate::scalar::Scalar;
@@ -48,6 +49,31 @@ pub fn entries(seed: u64, dims: &[u64], dtype: DType, density: f64, zeros: bool)
             entries.values.insert(coordinate, value);
         }
     }
+    entries
+}
+
+/// The quarter of a tensor's first dimension that has most of its entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Heavy {
+    /// The first coordinates.
+    First,
+    /// The last coordinates.
+    Last,
+}
+
+/// Keeps all entries in one quarter of the first dimension, and one in eight of the others, so that rows take unequal work.
+pub fn uneven(seed: u64, mut entries: Entries, heavy: Heavy) -> Entries {
+    let mut rng = Rng::with_seed(seed);
+    let size = entries.dims.first().copied().unwrap_or(0);
+    let light = match heavy {
+        Heavy::First => size.div_ceil(4)..size,
+        Heavy::Last => 0..size - size.div_ceil(4),
+    };
+    entries.values.retain(|coordinate, _| {
+        let is_kept = rng.u8(..8) == 0;
+        is_kept || coordinate.first().is_none_or(|row| !light.contains(row))
+    });
     entries
 }
 

@@ -24,6 +24,7 @@ use lacunar_base::random::Draw;
 use lacunar_formats::{DType, Format, IndexWidth, Kind, Level, Scalar};
 use lacunar_notation::{BinaryFn, Monoid, Role, Rule, UnaryFn};
 
+use crate::data::Heavy;
 use crate::instance::Instance;
 use crate::layouts;
 use crate::operators::{Made, monoid, operator};
@@ -366,9 +367,11 @@ impl Generator<'_> {
         // Behind a map, stored zeros cannot be told from padding.
         let zeros = self.rng.percent(30) && format.map().is_none();
         let fill = if self.filled && self.rng.percent(self.habit.filled()) { Some(self.fill(dtype)) } else { None };
+        let heavy = if self.rng.percent(20) { Some(self.pick(&[Heavy::First, Heavy::Last])) } else { None };
         let indices = Vec::new();
+        let (below, structure) = (None, None);
         let operand =
-            Operand { name, format, dtype, fill, dims, density, zeros, given, indices, below: None, structure: None };
+            Operand { name, format, dtype, fill, dims, density, heavy, zeros, given, indices, below, structure };
         self.sketch.tensors.push(operand);
         self.sketch.tensors.len() - 1
     }

@@ -123,6 +123,9 @@ fn cuts(sketch: &Sketch) -> Vec<Sketch> {
         if tensor.zeros {
             with(&|t| t.zeros = false);
         }
+        if tensor.heavy.is_some() {
+            with(&|t| t.heavy = None);
+        }
         if tensor.density > 0.1 && tensor.density < 1.0 {
             with(&|t| t.density /= 2.0);
         }

@@ -7,7 +7,7 @@ use lacunar_formats::{DType, Format, Scalar};
 use lacunar_front::{Declarations, structure};
 use lacunar_notation::{BinaryFn, Function, Monoid, Operator, Rule, UnaryFn};
 
-use crate::data;
+use crate::data::{self, Heavy};
 use crate::entries::fitting;
 use crate::instance::Instance;
 use crate::setup::Setup;
@@ -49,6 +49,8 @@ pub struct Operand {
     pub dims: Vec<u64>,
     /// The part of its coordinates that have entries.
     pub density: f64,
+    /// The quarter of its first dimension that has most of its entries, if they are not spread evenly.
+    pub heavy: Option<Heavy>,
     /// True if some entries are zeros.
     pub zeros: bool,
     /// True if it is given (an input, or a result with values to add to).
@@ -317,6 +319,10 @@ impl Sketch {
                 let seed = self.seed.wrapping_add(place as u64);
                 let dtype = tensor.dtype.unwrap_or(DType::F64);
                 let entries = data::entries(seed, &tensor.dims, dtype, tensor.density, tensor.zeros);
+                let entries = match tensor.heavy {
+                    Some(heavy) => data::uneven(seed, entries, heavy),
+                    None => entries,
+                };
                 let entries = fitting(entries, &tensor.format);
                 let entries = match tensor.below {
                     Some(size) => data::below(seed, entries, size),

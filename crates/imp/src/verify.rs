@@ -306,9 +306,7 @@ impl Verifier<'_> {
                 self.index(stmt, *index)?;
                 let elem = self.written_value(stmt, *array, *value)?;
                 self.require(stmt, Rule::OperandTypes, reduce.is_none_or(|op: BinaryOp| op.accepts(elem)))?;
-                let Some(past) = past else { return Ok(()) };
-                self.require(stmt, Rule::Hint, reduce.is_none())?;
-                self.condition(stmt, *past)
+                past.map_or(Ok(()), |past| self.past(stmt, past, *reduce))
             }
             Stmt::For { var, begin, end, loads, kind, body } => {
                 self.index(stmt, *begin)?;
@@ -359,13 +357,15 @@ impl Verifier<'_> {
                 self.index(stmt, *end)?;
                 self.written_value(stmt, *array, *value).map(drop)
             }
-            Stmt::Call { callee, args, result } => {
-                self.call(stmt, *callee, args)?;
-                self.require(stmt, Rule::CallSignature, result.is_none() || callee.has_result())?;
-                result.map_or(Ok(()), |var| self.define_immutable(stmt, var, DType::I64))
-            }
+            Stmt::Call { callee, args, result } => self.call(stmt, *callee, args, *result),
             Stmt::Fail(_) | Stmt::Comment(_) => Ok(()),
         }
+    }
+
+    /// Checks the condition under which a value is stored past the caches.
+    fn past(&mut self, stmt: &Stmt, past: ExprId, reduce: Option<BinaryOp>) -> Result<(), VerifyError> {
+        self.require(stmt, Rule::Hint, reduce.is_none())?;
+        self.condition(stmt, past)
     }
 
     /// Checks that an array has one of some roles.
@@ -389,7 +389,7 @@ impl Verifier<'_> {
         done
     }
 
-    fn call(&mut self, stmt: &Stmt, callee: Callee, args: &[Arg]) -> Result<(), VerifyError> {
+    fn call(&mut self, stmt: &Stmt, callee: Callee, args: &[Arg], result: Option<VarId>) -> Result<(), VerifyError> {
         for &arg in args {
             match arg {
                 Arg::Array(array) => _ = self.array(stmt, array)?,
@@ -430,7 +430,8 @@ impl Verifier<'_> {
             }
             _ => false,
         };
-        self.require(stmt, Rule::CallSignature, fits)
+        self.require(stmt, Rule::CallSignature, fits && (result.is_none() || callee.has_result()))?;
+        result.map_or(Ok(()), |var| self.define_immutable(stmt, var, DType::I64))
     }
 
     fn require(&self, stmt: &Stmt, rule: Rule, holds: bool) -> Result<(), VerifyError> {

@@ -52,6 +52,7 @@ pub(super) fn with_many_operands(mut sketch: Sketch) -> Sketch {
             fill: None,
             dims,
             density,
+            heavy: None,
             zeros: false,
             given: true,
             indices: Vec::new(),

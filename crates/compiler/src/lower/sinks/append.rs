@@ -41,7 +41,7 @@ use crate::lower::scope::{Fact, Scope};
 use crate::lower::storage::{code, extent, level};
 use crate::lower::{Lowerer, MutableVar, Phase, Written};
 
-/// Room is made for so many more values at most before they are found: far more might be refused where the result is not.
+/// The most values for which room is made before they are found. The system may refuse room for more, although it has room for the result.
 const AHEAD: i64 = 1 << 26;
 
 /// A result that is assembled by appending.

@@ -1,11 +1,11 @@
-//! The number of products of which rows of a result are sums: room is made for so many values before they are formed, so that arrays do not
-//! grow on the way.
+//! The number of products that are added up in rows of a result. A piece of the result gets room for as many values before they are computed,
+//! so that its arrays do not grow on the way.
 //!
 //! ```text
 //! C(i,j) = A(i,k) * B(k,j)      rows first .. end of C: the sum of B2_pos[k + 1] - B2_pos[k] over the k stored in rows first .. end of A
 //! ```
 //!
-//! Products may come to the same coordinate, and a row may get values otherwise: the number is an estimate, and whoever appends makes sure that
+//! The number is an estimate: several products may have one coordinate, and a row may get other values too. The code that appends checks that
 //! there is room.
 //!
 //! On entry: a result whose rows are a dense level, to which loops append.

@@ -1,11 +1,12 @@
-//! Pieces of a result from shares of unequal work: one thread takes shares from the front, the others take them from the end, until they meet.
+//! Threads that assemble a sparse result from shares of unequal work. One thread takes shares from the front, and the others take them from the
+//! end. They stop when they meet.
 //!
 //! ```text
 //! shares 0 .. 15      worker 0: 0, 1, 2, .. in one piece          workers 1 ..: 15, 14, 13, .., a piece each
 //! ```
 //!
-//! The first piece begins where the result does, so that its memory becomes the result's and its values need not be copied. The threads end at
-//! the same time but for one share, however much work each share has.
+//! The first piece begins where the result does. So its memory becomes the result's, and its values are not copied. Threads wait for each other
+//! for one share at most, however much work each share has.
 //!
 //! ```text
 //! for worker in 0 .. min(threads, shares) parallel {
@@ -184,7 +185,7 @@ impl Ends<'_> {
     }
 }
 
-/// What the last piece of a thread got, by which the next one is judged.
+/// The size of a thread's last piece. The next one is expected to have as many positions, or as many for each product.
 #[derive(Clone, Copy)]
 struct Got {
     /// Its positions.
