@@ -56,8 +56,8 @@ pub struct Structure {
     is_symmetric: bool,
     /// Unique elements that equal a multiple of themselves.
     tied: Option<Box<(Set, Coefficient)>>,
-    /// The words by which somebody declared it.
-    said: Option<Box<str>>,
+    /// The words by which somebody declared it, in parts between which the name of the tensor stands.
+    said: Option<Box<[Box<str>]>>,
 }
 
 impl PartialEq for Structure {
@@ -189,14 +189,33 @@ impl Structure {
         self.tied.as_deref()
     }
 
-    /// The structure with the words by which somebody declared it.
-    pub fn declared(self, words: &str) -> Structure {
-        Structure { said: Some(words.into()), ..self }
+    /// The structure with the words by which somebody declared it, of a tensor of that name.
+    pub fn declared(self, words: &str, name: &str) -> Structure {
+        // Rules have the name before indices; the names of structures have arguments behind them, too.
+        let is_rule = words.starts_with('(');
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let (mut said, mut begin): (Vec<Box<str>>, usize) = (Vec::new(), 0);
+        for (at, _) in words.match_indices(name).filter(|_| is_rule) {
+            let behind = at + name.len();
+            if !words[..at].ends_with(is_word) && words[behind..].trim_start().starts_with('(') {
+                said.push(words[begin..at].into());
+                begin = behind;
+            }
+        }
+        said.push(words[begin..].into());
+        Structure { said: Some(said.into()), ..self }
     }
 
-    /// The words by which somebody declared it.
-    pub fn said(&self) -> Option<&str> {
-        self.said.as_deref()
+    /// The words by which somebody declared it, as they are of a tensor of that name.
+    ///
+    /// ```
+    /// use lacunar_formats::structure::Named;
+    /// let symmetric = Named::find("symmetric").unwrap().structure(2, &[]).unwrap();
+    /// let declared = symmetric.declared("(i,j): A(j,i) = A(i,j)", "A");
+    /// assert_eq!(declared.said("AA").unwrap(), "(i,j): AA(j,i) = AA(i,j)");
+    /// ```
+    pub fn said(&self, name: &str) -> Option<String> {
+        self.said.as_ref().map(|parts| parts.join(name))
     }
 
     /// A structure without redundant elements.

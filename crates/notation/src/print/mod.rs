@@ -234,7 +234,7 @@ fn write_tensors<'t>(
         if let Some(fill) = tensor.fill.filter(|fill| !fill.is_zero()) {
             write!(f, " fill {fill}")?;
         }
-        let said = tensor.structure.as_deref().and_then(Structure::said);
+        let said = tensor.structure.as_deref().and_then(|structure| structure.said(&tensor.name));
         match (behind(id), said) {
             (Some(behind), _) => write!(f, " {behind}")?,
             (None, Some(said)) => write!(f, " structure {said}")?,

@@ -63,7 +63,7 @@ fn resolved(tensor: &Tensor, spec: &StructureSpec, declarations: &Declarations) 
     }
     let said = spec.with_numbers(&numbers);
     let structure = structure.with_parameters(&numbers).ok_or(StructureMistake::TooHard { span })?;
-    fitting(tensor, structure.declared(&said))
+    fitting(tensor, structure.declared(&said, &tensor.name))
 }
 
 /// A structure, if it fits the elements and the sizes of a tensor.
