@@ -6,28 +6,25 @@ use anyhow::{Context, Result, bail, ensure};
 use lacunar::{DynTensor, Format};
 use lacunar_formats::{Level, LevelKind, Term};
 
-use crate::case::Case;
-
-/// Writes the result's shape and all operands.
-pub fn write(out: &mut impl Write, case: &Case) -> Result<()> {
+/// Writes the shape of a result, by its sizes and format, and all operands.
+pub fn write(out: &mut impl Write, result: (&[u64], &Format), inputs: &[(&str, DynTensor)]) -> Result<()> {
     out.write_all(b"LACUNAR3")?;
-    number(out, 1 + case.inputs.len() as u64)?;
-    write_result(out, case)?;
-    for (name, tensor) in &case.inputs {
+    number(out, 1 + inputs.len() as u64)?;
+    write_result(out, result)?;
+    for (name, tensor) in inputs {
         write_tensor(out, tensor).with_context(|| format!("`{name}` can't be handed to a peer"))?;
     }
     Ok(())
 }
 
 /// A result: its shape alone, with the number of its values where it is dense.
-fn write_result(out: &mut impl Write, case: &Case) -> Result<()> {
-    let format = &case.result_format;
-    write_shape(out, &case.result_dims, format)?;
+fn write_result(out: &mut impl Write, (dims, format): (&[u64], &Format)) -> Result<()> {
+    write_shape(out, dims, format)?;
     for (&level, term) in format.levels().iter().zip(terms(format)) {
         let arrays = write_level(out, level, term)?;
         (0..arrays).try_for_each(|_| number(out, 0))?;
     }
-    let values = if format.is_dense() { case.result_dims.iter().product() } else { 0 };
+    let values = if format.is_dense() { dims.iter().product() } else { 0 };
     number(out, values)
 }
 

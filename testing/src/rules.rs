@@ -10,6 +10,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use lacunar_front::stur::{Access, Factor, Index, Part, Program, Rule, Term};
 use lacunar_sets::{Comparison, Expression, Formula};
@@ -32,8 +33,37 @@ pub struct Values {
 /// The points of each part of each tensor, with their values: 1, or the coefficient of a redundancy map.
 type Sets = BTreeMap<(String, Part), BTreeMap<Vec<i64>, f64>>;
 
-/// The values of symbols and variables.
-type Scope<'a> = BTreeMap<&'a str, i64>;
+/// The names of symbols and variables, and the values of the first of them.
+struct Scope<'a> {
+    names: Vec<&'a str>,
+    values: Vec<i64>,
+}
+
+impl Scope<'_> {
+    fn get(&self, name: &str) -> Option<i64> {
+        let place = self.names.iter().position(|known| *known == name)?;
+        self.values.get(place).copied()
+    }
+}
+
+/// One comparison, of values at places of a scope.
+struct Test {
+    comparison: Comparison,
+    left: Value,
+    right: Value,
+    /// The number of values from which on it can be decided.
+    known_at: usize,
+}
+
+/// An expression whose names are places of a scope.
+enum Value {
+    Number(i64),
+    Place(usize),
+    Sum(Box<Value>, Box<Value>, bool),
+    Product(Box<Value>, Box<Value>),
+    Quotient(Box<Value>, i64),
+    Remainder(Box<Value>, i64),
+}
 
 /// A random program, with two choices of symbols. Every variable has a range: by an access, or by a comparison.
 pub fn random(seed: u64) -> String {
@@ -235,7 +265,7 @@ struct State<'a> {
 impl State<'_> {
     /// Calls `visit` with each choice of the variables of a term at which no comparison fails, and the product there.
     fn points(&self, term: &Term, visit: &mut dyn FnMut(&Scope<'_>, f64)) {
-        let mut names: Vec<(&str, std::ops::RangeInclusive<i64>)> = Vec::new();
+        let mut names: Vec<(&str, RangeInclusive<i64>)> = Vec::new();
         let accesses = term.factors.iter().filter_map(|factor| match factor {
             Factor::Access(access) => Some(access),
             _ => None,
@@ -259,36 +289,47 @@ impl State<'_> {
                 names.push((name, -MOST..=MOST));
             }
         }
-        let mut scope: Scope<'_> = self.symbols.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-        self.choose(term, &names, &mut scope, visit);
+        let mut scope = Scope { names: Vec::new(), values: Vec::new() };
+        for (name, value) in self.symbols {
+            scope.names.push(name);
+            scope.values.push(*value);
+        }
+        scope.names.extend(names.iter().map(|(name, _)| *name));
+        let tests = tests(term, &scope.names);
+        let ranges: Vec<_> = names.into_iter().map(|(_, range)| range).collect();
+        if tests.iter().filter(|test| test.known_at <= scope.values.len()).all(|test| test.holds(&scope.values)) {
+            self.choose(term, (&ranges, &tests), &mut scope, visit);
+        }
     }
 
-    fn choose<'t>(
+    /// Chooses the values of the variables that have none yet; the comparisons of those that have one hold.
+    fn choose(
         &self,
-        term: &'t Term,
-        names: &[(&'t str, std::ops::RangeInclusive<i64>)],
-        scope: &mut Scope<'t>,
+        term: &Term,
+        (ranges, tests): (&[RangeInclusive<i64>], &[Test]),
+        scope: &mut Scope<'_>,
         visit: &mut dyn FnMut(&Scope<'_>, f64),
     ) {
-        // A comparison fails as soon as two of its names are known.
-        if comparisons(term).any(|condition| holds(condition, scope) == Some(false)) {
-            return;
-        }
-        let Some(((name, range), rest)) = names.split_first() else {
+        let Some((range, rest)) = ranges.split_first() else {
             return visit(scope, self.product(term, scope));
         };
+        let known = scope.values.len() + 1;
         for value in range.clone() {
-            scope.insert(name, value);
-            self.choose(term, rest, scope, visit);
+            scope.values.push(value);
+            // A comparison fails as soon as its names are known.
+            if tests.iter().filter(|test| test.known_at == known).all(|test| test.holds(&scope.values)) {
+                self.choose(term, (rest, tests), scope, visit);
+            }
+            scope.values.pop();
         }
-        scope.remove(name);
     }
 
     fn product(&self, term: &Term, scope: &Scope<'_>) -> f64 {
         let mut product = 1.0;
         for factor in &term.factors {
             product *= match factor {
-                Factor::Comparison { condition, .. } => f64::from(holds(condition, scope) == Some(true)),
+                // It holds, or there would be no product.
+                Factor::Comparison { .. } => 1.0,
                 Factor::Number { text, inverse, .. } => {
                     let number: f64 = text.parse().unwrap_or(f64::NAN);
                     if *inverse { 1.0 / number } else { number }
@@ -318,7 +359,7 @@ impl State<'_> {
 
     fn at(&self, access: &Access, scope: &Scope<'_>) -> Vec<i64> {
         let value = |index: &Index| match index {
-            Index::Name(name, _) => scope.get(name.as_str()).copied().unwrap_or(i64::MIN),
+            Index::Name(name, _) => scope.get(name).unwrap_or(i64::MIN),
             Index::Number(value, _) => *value,
         };
         access.indices.iter().map(value).collect()
@@ -352,40 +393,64 @@ fn comparisons(term: &Term) -> impl Iterator<Item = &Formula> {
     })
 }
 
-/// True if a chain of comparisons holds; nothing, if a name that decides it has no value yet.
-fn holds(formula: &Formula, scope: &Scope<'_>) -> Option<bool> {
-    let Formula::Chain(first, rest) = formula else { return None };
-    let (mut left, mut open) = (value(first, scope), false);
-    for (comparison, right) in rest {
-        let right = value(right, scope);
-        match left.zip(right) {
-            None => open = true,
-            Some((a, b)) => {
-                let is_so = match comparison {
-                    Comparison::AtMost => a <= b,
-                    Comparison::Less => a < b,
-                    Comparison::Equal => a == b,
-                    Comparison::Unequal => a != b,
-                    Comparison::AtLeast => a >= b,
-                    Comparison::Greater => a > b,
-                };
-                if !is_so {
-                    return Some(false);
-                }
-            }
+/// The comparisons of a term, each chain in its links.
+fn tests(term: &Term, names: &[&str]) -> Vec<Test> {
+    let mut found = Vec::new();
+    for condition in comparisons(term) {
+        let Formula::Chain(first, rest) = condition else { continue };
+        let mut left = first;
+        for (comparison, right) in rest {
+            let places = left.names().into_iter().chain(right.names()).filter_map(|(name, _)| place(name, names));
+            let known_at = places.max().map_or(0, |last| last + 1);
+            let (of_left, of_right) = (Value::of(left, names), Value::of(right, names));
+            found.push(Test { comparison: *comparison, left: of_left, right: of_right, known_at });
+            left = right;
         }
-        left = right;
     }
-    (!open).then_some(true)
+    found
 }
 
-fn value(expression: &Expression, scope: &Scope<'_>) -> Option<i64> {
-    Some(match expression {
-        Expression::Number(number, _) => *number,
-        Expression::Name(name, _) => *scope.get(name.as_str())?,
-        Expression::Sum(a, b, is_sum) => value(a, scope)? + value(b, scope)? * if *is_sum { 1 } else { -1 },
-        Expression::Product(a, b) => value(a, scope)? * value(b, scope)?,
-        Expression::Quotient(inner, by, ..) => value(inner, scope)?.div_euclid(*by),
-        Expression::Remainder(inner, by, _) => value(inner, scope)?.rem_euclid(*by),
-    })
+fn place(name: &str, names: &[&str]) -> Option<usize> {
+    names.iter().position(|known| *known == name)
+}
+
+impl Test {
+    fn holds(&self, values: &[i64]) -> bool {
+        let (a, b) = (self.left.at(values), self.right.at(values));
+        match self.comparison {
+            Comparison::AtMost => a <= b,
+            Comparison::Less => a < b,
+            Comparison::Equal => a == b,
+            Comparison::Unequal => a != b,
+            Comparison::AtLeast => a >= b,
+            Comparison::Greater => a > b,
+        }
+    }
+}
+
+impl Value {
+    fn of(expression: &Expression, names: &[&str]) -> Value {
+        let inner = |expression: &Expression| Box::new(Value::of(expression, names));
+        match expression {
+            Expression::Number(number, _) => Value::Number(*number),
+            // All names of comparisons are in the scope.
+            Expression::Name(name, _) => Value::Place(place(name, names).unwrap_or(usize::MAX)),
+            Expression::Sum(a, b, is_sum) => Value::Sum(inner(a), inner(b), *is_sum),
+            Expression::Product(a, b) => Value::Product(inner(a), inner(b)),
+            Expression::Quotient(a, by, ..) => Value::Quotient(inner(a), *by),
+            Expression::Remainder(a, by, _) => Value::Remainder(inner(a), *by),
+        }
+    }
+
+    fn at(&self, values: &[i64]) -> i64 {
+        match self {
+            Value::Number(number) => *number,
+            Value::Place(place) => values[*place],
+            Value::Sum(a, b, true) => a.at(values) + b.at(values),
+            Value::Sum(a, b, false) => a.at(values) - b.at(values),
+            Value::Product(a, b) => a.at(values) * b.at(values),
+            Value::Quotient(a, by) => a.at(values).div_euclid(*by),
+            Value::Remainder(a, by) => a.at(values).rem_euclid(*by),
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! taco: a command that is asked for the C code of the same expression in the same formats, which is compiled with a
 //! driver of ours.
 
+use std::env;
 use std::path::Path;
 use std::process::Command;
 
@@ -10,30 +11,55 @@ use crate::case::Case;
 use crate::definition::Taco;
 use crate::peers::program::{Program, compile, run_to_end};
 
-/// Lets taco generate code for the kernel, with its published schedule or without, and compiles it.
-pub fn build(taco: &str, how: &Taco, scheduled: bool, case: &Case, program: &Path) -> Result<Program> {
+/// The command, if the environment variable `TACO` names it.
+pub fn command() -> Option<String> {
+    env::var("TACO").ok().filter(|command| !command.is_empty())
+}
+
+/// What taco is asked for.
+pub struct Wanted<'a> {
+    pub expression: &'a str,
+    /// The formats of tensors that have others than dense ones, in taco's letters.
+    pub formats: Vec<(&'a str, &'a str)>,
+    /// Further arguments.
+    pub arguments: Vec<String>,
+    /// The calls of the generated functions, on tensors `t[0], t[1], ...`.
+    pub calls: String,
+    /// True if a run assembles the result.
+    pub assembles: bool,
+}
+
+/// Lets taco generate code, and compiles it.
+pub fn made(taco: &str, wanted: &Wanted, program: &Path) -> Result<Program> {
     let generated = program.with_extension("generated.c");
-    let definition = case.definition;
-    let expression = how.expression.as_ref().filter(|_| scheduled).unwrap_or(&definition.expression);
     let mut command = Command::new(taco);
-    command.arg(expression).arg("-prefix=taco_").args(&how.options);
-    for (name, tensor) in &definition.tensors {
-        if !tensor.format.is_empty() {
-            command.arg(format!("-f={name}:{}", tensor.format));
-        }
-    }
-    if scheduled {
-        command.args(how.schedule.iter().map(|transformation| format!("-s={transformation}")));
-    }
+    command.arg(wanted.expression).arg("-prefix=taco_").args(&wanted.arguments);
+    command.args(wanted.formats.iter().map(|(name, format)| format!("-f={name}:{format}")));
     command.arg(format!("-write-source={}", generated.display()));
     run_to_end(&mut command)?;
     let flags = [
         format!("-DKERNEL_FILE=\"{}\"", generated.display()),
-        format!("-DCALL={}", calls(how, scheduled, case, expression)),
-        format!("-DASSEMBLES={}", u8::from(!case.result_format.is_dense())),
+        format!("-DCALL={}", wanted.calls),
+        format!("-DASSEMBLES={}", u8::from(wanted.assembles)),
     ];
     compile("cc", "taco.c", &flags, program)?;
     Ok(Program::new(program))
+}
+
+/// Lets taco generate code for the kernel, with its published schedule or without, and compiles it.
+pub fn build(taco: &str, how: &Taco, scheduled: bool, case: &Case, program: &Path) -> Result<Program> {
+    let definition = case.definition;
+    let expression = how.expression.as_ref().filter(|_| scheduled).unwrap_or(&definition.expression);
+    let formats = definition.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor.format.as_str()));
+    let schedule = how.schedule.iter().filter(|_| scheduled).map(|transformation| format!("-s={transformation}"));
+    let wanted = Wanted {
+        expression,
+        formats: formats.filter(|(_, format)| !format.is_empty()).collect(),
+        arguments: how.options.iter().cloned().chain(schedule).collect(),
+        calls: calls(how, scheduled, case, expression),
+        assembles: !case.result_format.is_dense(),
+    };
+    made(taco, &wanted, program)
 }
 
 /// The calls of the generated functions. Their arguments stand in the order of the expression that taco was given, the

@@ -35,6 +35,8 @@ pub struct Kernel {
     pub whole_up_to: u64,
     /// The statement that computes every element of a dense result, though some follow from others: one that adds to it.
     pub plain: Option<&'static str>,
+    /// The formats in which taco stores what is packed here, the result among it; empty where taco takes no part.
+    pub taco: &'static [(&'static str, &'static str)],
 }
 
 /// The size of a dimension.

@@ -76,15 +76,24 @@ const MTTKRP: &str = "D(i,r) = A(i,j,k) * B(j,r) * C(k,r)";
 
 /// Tensors of order 3 of which a part is there.
 const ORDER_3: &[Kernel] = &[
-    ttm("ttm-diagonal", &[stored("A", "packed(diagonal(0,1))", &[N; 3]), MATRIX]),
-    ttm("ttm-fixed-j", &[FIXED_J, MATRIX]),
-    ttm("ttm-half", &[stored("A", "packed(simplex)", &[N; 3]), MATRIX]),
-    thp("thp-diagonal", &[stored("A", "packed(diagonal)", &[N; 3]), CUBE], "packed(diagonal)"),
-    thp("thp-fixed-i", &[FIXED_I, CUBE], "packed(fixed(0,3))"),
-    thp("thp-fixed-j", &[FIXED_J, CUBE], "packed(fixed(1,3))"),
-    mttkrp("mttkrp-fixed-ij", &[stored("A", "packed(fixed(0,3,1,3))", &[N; 3]), MATRIX, dense("C", &[N, N])]),
-    mttkrp("mttkrp-fixed-i", &[FIXED_I, MATRIX, dense("C", &[N, N])]),
-    mttkrp("mttkrp-fixed-j", &[FIXED_J, MATRIX, dense("C", &[N, N])]),
+    ttm("ttm-diagonal", &[stored("A", "packed(diagonal(0,1))", &[N; 3]), MATRIX], &[("A", "dsd")]),
+    ttm("ttm-fixed-j", &[FIXED_J, MATRIX], &[("A", "dsd")]),
+    ttm("ttm-half", &[stored("A", "packed(simplex)", &[N; 3]), MATRIX], &[("A", "dss")]),
+    thp(
+        "thp-diagonal",
+        &[stored("A", "packed(diagonal)", &[N; 3]), CUBE],
+        "packed(diagonal)",
+        &[("A", "dss"), ("C", "dss")],
+    ),
+    thp("thp-fixed-i", &[FIXED_I, CUBE], "packed(fixed(0,3))", &[("A", "sdd"), ("C", "sdd")]),
+    thp("thp-fixed-j", &[FIXED_J, CUBE], "packed(fixed(1,3))", &[("A", "dsd"), ("C", "dsd")]),
+    mttkrp(
+        "mttkrp-fixed-ij",
+        &[stored("A", "packed(fixed(0,3,1,3))", &[N; 3]), MATRIX, dense("C", &[N, N])],
+        &[("A", "ssd")],
+    ),
+    mttkrp("mttkrp-fixed-i", &[FIXED_I, MATRIX, dense("C", &[N, N])], &[("A", "sdd")]),
+    mttkrp("mttkrp-fixed-j", &[FIXED_J, MATRIX, dense("C", &[N, N])], &[("A", "dsd")]),
 ];
 
 /// Products with other structures: symmetric twice, of identical rows, skew, Toeplitz (stored once a diagonal), Leslie.
@@ -172,19 +181,22 @@ const fn kernel(
     result: (&'static str, &'static str),
     sizes: &'static [u64],
 ) -> Kernel {
-    Kernel { name, text, operands, result, variables: &[], sizes, whole_up_to: u64::MAX, plain: None }
+    Kernel { name, text, operands, result, variables: &[], sizes, whole_up_to: u64::MAX, plain: None, taco: &[] }
 }
 
-const fn ttm(name: &'static str, operands: &'static [Operand]) -> Kernel {
-    kernel(name, TTM, operands, ("D", "dense"), &[100, 250])
+/// Formats by the names of tensors.
+type Formats = &'static [(&'static str, &'static str)];
+
+const fn ttm(name: &'static str, operands: &'static [Operand], taco: Formats) -> Kernel {
+    Kernel { taco, ..kernel(name, TTM, operands, ("D", "dense"), &[100, 250]) }
 }
 
-const fn thp(name: &'static str, operands: &'static [Operand], result: &'static str) -> Kernel {
-    kernel(name, THP, operands, ("C", result), &[100, 250])
+const fn thp(name: &'static str, operands: &'static [Operand], result: &'static str, taco: Formats) -> Kernel {
+    Kernel { taco, ..kernel(name, THP, operands, ("C", result), &[100, 250]) }
 }
 
-const fn mttkrp(name: &'static str, operands: &'static [Operand]) -> Kernel {
-    kernel(name, MTTKRP, operands, ("D", "dense"), &[100, 250])
+const fn mttkrp(name: &'static str, operands: &'static [Operand], taco: Formats) -> Kernel {
+    Kernel { taco, ..kernel(name, MTTKRP, operands, ("D", "dense"), &[100, 250]) }
 }
 
 /// A quarter of a million rows, and all of a million.

@@ -49,9 +49,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             return self.fill_in_line(array, begin, end, value);
         }
         let count = self.builder.build_int_sub(end, begin, "")?;
-        let large = self.builder.build_int_compare(IntPredicate::SGE, count, self.index(LARGE / size), "")?;
+        let small = self.builder.build_int_compare(IntPredicate::SLT, count, self.index(LARGE / size), "")?;
         let (slow, fast, done) = (self.new_block("fill_large"), self.new_block("fill"), self.new_block("filled"));
-        self.branch_likely(large, slow, fast)?;
+        self.branch_likely(small, fast, slow)?;
 
         self.builder.position_at_end(slow);
         let pattern = self.pattern(array, value)?;

@@ -142,29 +142,28 @@ impl<'a> Rows<'a> {
         }
         let part = |number| fresh(self.kernel, &format!("{}{number}", self.kernel.vars[row].name));
         let (strip, place) = (part(0), part(1));
-        let even = || self.kernel.vars[row].size.and_then(|all| even_strip(all, dtype));
-        let split =
-            |size: u64| CommandKind::Split { var: self.name(row), outer: strip.clone(), inner: place.clone(), size };
-        let in_even_strips = || split(even().unwrap_or(STRIP_BYTES / dtype));
+        let even = self.kernel.vars[row].size.and_then(|all| even_strip(all, dtype));
+        let size = even.unwrap_or(STRIP_BYTES / dtype);
+        let in_strips = CommandKind::Split { var: self.name(row), outer: strip.clone(), inner: place.clone(), size };
         let mut kinds = Vec::new();
         match outer.iter().position(|var| self.summed.contains(var)) {
             // A workspace over strips does not tell which coordinates a sparse result has: rows are added to where they are.
-            Some(_) if !self.kernel.tensors[self.lhs.tensor].format.is_dense() => kinds.push(in_even_strips()),
+            Some(_) if !self.kernel.tensors[self.lhs.tensor].format.is_dense() => kinds.push(in_strips),
             // A result outside of any loop over its variables would be added to by all threads.
             None | Some(0) => return None,
             Some(first) => {
                 let names = |vars: &[VarId]| vars.iter().map(|var| self.name(*var)).collect::<Vec<Name>>();
-                let (depth, strips) = match self.taken(outer, first, row, STRIP_BYTES / dtype) {
+                let depth = match self.taken(outer, first, row, size) {
                     Taken::Whole => {
                         let inner = self.precomputed(&[self.name(row)]).into_iter().skip(1);
                         let threads = self.shared(|unit| unit == Unit::CpuThread);
                         return Some(inner.chain(threads).chain([lanes(self.name(row))]).collect());
                     }
-                    Taken::StripsOfAll(depth) => (depth, split(STRIP_BYTES / dtype)),
-                    Taken::Strips => (first, in_even_strips()),
+                    Taken::StripsOfAll(depth) => depth,
+                    Taken::Strips => first,
                 };
                 let (around, inside) = (names(&outer[..depth]), names(&outer[depth..]));
-                kinds.push(strips);
+                kinds.push(in_strips);
                 kinds.push(CommandKind::Reorder([around, vec![strip.clone()], inside, vec![place.clone()]].concat()));
                 kinds.extend(self.precomputed(std::slice::from_ref(&place)));
             }

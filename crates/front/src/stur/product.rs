@@ -64,6 +64,19 @@ pub(super) struct Placed {
     pub span: Span,
 }
 
+impl Placed {
+    /// The conditions that it is a coordinate. Outside of a dimension, sums lead to nothing; other values are looked up, so that they have to be
+    /// inside.
+    fn is_inside(&self) -> Option<Vec<Condition>> {
+        if self.form.is_affine() {
+            return Some(Vec::new());
+        }
+        let above = Form::constant(self.size.checked_sub(1)?).plus(&self.form, -1)?;
+        let inside = |form| Condition { form, sign: Sign::AtLeast, span: self.span };
+        Some(vec![inside(self.form.clone()), inside(above)])
+    }
+}
+
 /// The variables of a rule's head, one for each dimension, and the conditions of their places.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
@@ -282,16 +295,16 @@ impl Product {
             other.form = other.form.substituted(&meaning)?;
         }
         for placed in &mut self.placed {
+            let was_affine = placed.form.is_affine();
             placed.form = placed.form.substituted(&meaning)?;
+            if was_affine {
+                self.conditions.extend(placed.is_inside()?);
+            }
         }
-        // Outside of a dimension, sums lead to nothing; other values are looked up, so that they have to be inside.
-        if !form.is_affine() {
-            let above = Form::constant(size.checked_sub(1)?).plus(&form, -1)?;
-            let inside = [form.clone(), above].map(|form| Condition { form, sign: Sign::AtLeast, span });
-            self.conditions.extend(inside);
-        }
-        self.summed.retain(|own| *own != name);
-        self.placed.push(Placed { name, form, size, span });
+        let placed = Placed { name, form, size, span };
+        self.conditions.extend(placed.is_inside()?);
+        self.summed.retain(|own| *own != placed.name);
+        self.placed.push(placed);
         Some(true)
     }
 

@@ -114,6 +114,8 @@ struct Term<'a> {
     head: &'a Head,
     product: &'a Product,
     extents: &'a Extents,
+    /// The values that they take in loops: those of the head all of a dimension, though an element that is read may be absent for some.
+    ranges: Ranges,
     /// Their names in statements, by those in the rules.
     names: BTreeMap<String, String>,
 }
@@ -169,7 +171,9 @@ impl Writer {
             for (name, own) in &names {
                 variables.entry(name.clone()).or_default().insert(own.clone());
             }
-            let mut term = Term { head: &head, product, extents, names };
+            let mut ranges = product.ranges.clone();
+            ranges.extend(head.names.iter().cloned().zip(head.sizes.iter().map(|size| Range::of_size(*size))));
+            let mut term = Term { head: &head, product, extents, ranges, names };
             self.places(&mut term);
             terms.push(term);
         }
@@ -219,17 +223,17 @@ impl Writer {
 
     /// Makes the tensors with the values of a term's placed indices, whose elements take the places of names.
     fn places(&mut self, term: &mut Term<'_>) {
-        let mut ranges = term.product.ranges.clone();
-        ranges.extend(term.head.names.iter().cloned().zip(term.head.sizes.iter().map(|size| Range::of_size(*size))));
         for Placed { name, form, size, span } in &term.product.placed {
             let value = term.form(form);
             if form.is_affine() {
-                term.names.insert(name.clone(), value);
+                // A variable of another size is written as a sum.
+                let is_other = form.as_name().is_some_and(|own| term.size(own) != *size);
+                term.names.insert(name.clone(), if is_other { value + " + 0" } else { value });
                 continue;
             }
             let names: BTreeSet<&str> = form.names().into_iter().map(|name| term.name(name)).collect();
             let indices = names.into_iter().collect::<Vec<_>>().join(",");
-            let (low, high) = form.bounds(&ranges);
+            let (low, high) = form.bounds(&term.ranges);
             let is_inside = low.is_some_and(|low| low >= 0) && high.is_some_and(|high| high < i128::from(*size));
             let value = match is_inside {
                 true => value,
@@ -405,8 +409,7 @@ impl Term<'_> {
 
     /// A form that is not negative, by so many times a number more than another.
     fn raised(&self, inner: &Form, by: i64) -> (String, i128) {
-        let ranges: &Ranges = &self.product.ranges;
-        let low = inner.bounds(ranges).0.unwrap_or(0);
+        let low = inner.bounds(&self.ranges).0.unwrap_or(0);
         let times = if low < 0 { -low.div_euclid(i128::from(by)) } else { 0 };
         let more = i64::try_from(times * i128::from(by)).ok().and_then(|more| inner.shifted(more));
         (self.form(more.as_ref().unwrap_or(inner)), times)

@@ -55,7 +55,8 @@ pub(super) fn declare(cx: &mut Lowerer<'_>, tensor: TensorId, var: VarId) -> (Wo
     cx.b.alloc(list, size, false);
     cx.b.alloc(stamps, size, true);
     let zero = cx.b.int(0);
-    let stamp = cx.b.declare(&format!("{}_stamp", info.name), zero);
+    let unstamped = cx.b.cast(STAMP, zero);
+    let stamp = cx.b.declare(&format!("{}_stamp", info.name), unstamped);
     let count = cx.b.declare(&format!("{}_n", info.name), zero);
     let levels = list_levels(&[list], count);
     (Workspace::Stamped(Stamped { stamps, list, stamp, count, size }), TensorCode { levels, values: Some(values) })
@@ -65,22 +66,25 @@ impl Stamped {
     /// Before the producer: no coordinate has this filling's number.
     pub(super) fn begin(&self, cx: &mut Lowerer<'_>) {
         let (zero, one, last) = (cx.b.int(0), cx.b.int(1), cx.b.int(LAST));
+        let (none, last) = (cx.b.cast(STAMP, zero), cx.b.cast(STAMP, last));
         let stamp = cx.b.var(self.stamp);
-        let next = cx.b.add(stamp, one);
+        let is_over = cx.b.compare(CompareOp::Eq, stamp, last);
+        cx.when(is_over, |cx| {
+            cx.fill(self.stamps, (zero, self.size), none);
+            cx.b.assign(self.stamp, none);
+        });
+        let number = cx.b.cast(INDEX, stamp);
+        let next = cx.b.add(number, one);
+        let next = cx.b.cast(STAMP, next);
         cx.b.assign(self.stamp, next);
         cx.b.assign(self.count, zero);
-        let is_over = cx.b.compare(CompareOp::Gt, stamp, last);
-        cx.when(is_over, |cx| {
-            let none = cx.b.cast(STAMP, zero);
-            cx.fill(self.stamps, (zero, self.size), none);
-            cx.b.assign(self.stamp, one);
-        });
     }
 
-    /// The condition that a coordinate has a value.
+    /// The condition that a coordinate has a value. Stamps are compared as they are stored: a wider comparison would take a register for what
+    /// is loaded, which the innermost loop of a product of matrices does not have.
     pub(super) fn has(&self, cx: &mut Lowerer<'_>, coordinate: ExprId) -> ExprId {
         let stamp = cx.b.var(self.stamp);
-        let found = cx.b.load_index("found", self.stamps, coordinate);
+        let found = cx.b.load("found", self.stamps, coordinate);
         cx.b.compare(CompareOp::Eq, found, stamp)
     }
 
@@ -90,7 +94,6 @@ impl Stamped {
         let (then, ()) = cx.block(|cx| combine_at(&mut cx.b, values, at, monoid, value));
         let (otherwise, ()) = cx.block(|cx| {
             let (stamp, n, one) = (cx.b.var(self.stamp), cx.b.var(self.count), cx.b.int(1));
-            let stamp = cx.b.cast(STAMP, stamp);
             cx.b.store(self.stamps, at, stamp);
             cx.b.store(self.list, n, at);
             cx.b.store(values, at, value);
