@@ -74,7 +74,7 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Holds};
-use lacunar_imp::passes::{abreast, flatten, remove_dead};
+use lacunar_imp::passes::{AddTo, abreast, flatten, remove_dead};
 use lacunar_imp::{ArrayId, BinaryOp, Block, Builder, ExprId, Function, LoopKind, Param, VarId as ImpVar};
 use lacunar_machine::Reach;
 use lacunar_notation::concrete::{Kernel, Stmt};
@@ -196,7 +196,9 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     let is_packed = kernel.followers.as_ref().is_some_and(|followers| followers.is_packed);
     let function = if is_packed { remove_dead(function) } else { function };
     let function = flatten(function, &ascending);
-    let function = if is_packed { abreast(function) } else { function };
+    let function = if is_packed { abreast(function, AddTo::Elements) } else { function };
+    let stores_runs = kernel.tensors.iter().any(|(_, tensor)| tensor.format.packing().is_some());
+    let function = if stores_runs { abreast(function, AddTo::Row) } else { function };
     Ok(Lowered { function, interface, phase: options.phase, loops, notes })
 }
 

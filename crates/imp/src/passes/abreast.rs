@@ -1,4 +1,6 @@
-//! Takes several sums of neighboring elements abreast, so that what they have in common is loaded and computed once.
+//! Takes neighboring iterations of a loop around lanes abreast, so that what they have in common is loaded and stored once.
+//!
+//! Sums of neighboring elements share what they load:
 //!
 //! ```text
 //! for p in b .. e {                        if b < e {
@@ -16,11 +18,22 @@
 //!                                          }
 //! ```
 //!
+//! Iterations that add to one row of unknown length load and store it once:
+//!
+//! ```text
+//! for p in b .. e {                        .. for t in u .. v vector {
+//!   let k: i64 = p + f;                         let w_old: f64 = w[t];
+//!   for t in u .. v vector {                    let w_now: f64 = w_old + a[p_2] * X[k_2 * n + t];
+//!     w[t] += a[p] * X[k * n + t];       ->     let w_now_2: f64 = w_now + a[p_3] * X[k_3 * n + t];  ..
+//!   }                                           w[t] = w_now_4;
+//! }                                           }
+//! ```
+//!
 //! A sum of products alone loads two numbers for each product, and processors load as few numbers in a cycle as they multiply. Each sum is
 //! formed in its own order, and every value stays the same.
 //!
-//! On entry: loops over runs of a packed result, whose elements are sums in lanes. It is no pass of [`PASSES`](super::PASSES), as
-//! other loops over rows of sums go through longer rows, where the beginnings of so many at once would be read.
+//! On entry: loops over runs of packed tensors. These are no passes of [`PASSES`](super::PASSES), as other loops over rows of sums go through
+//! longer rows, where the beginnings of so many at once would be read.
 
 use lacunar_formats::DType;
 
@@ -33,8 +46,17 @@ const ABREAST: i64 = 4;
 /// The operations that the place of an element takes, beside those of the first one.
 const MORE_OPERATIONS: u32 = 4;
 
-/// Takes the sums of each loop over neighboring elements several at once.
-pub fn abreast(mut function: Function) -> Function {
+/// What the iterations of a loop add to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddTo {
+    /// Each to an element of its own.
+    Elements,
+    /// All to the same row, an element for each iteration of the loop in it.
+    Row,
+}
+
+/// Takes neighboring iterations of loops that add in a certain way several at once.
+pub fn abreast(mut function: Function, add_to: AddTo) -> Function {
     // Branches around the loops make more blocks, and places of elements more operations; leave room for both.
     let too_deep = expr_depths(&function).into_iter().any(|depth| depth + MORE_OPERATIONS > MAX_EXPR_DEPTH);
     if too_deep || nesting(&function.body) * 2 > MAX_NESTING {
@@ -42,23 +64,24 @@ pub fn abreast(mut function: Function) -> Function {
     }
     let body = std::mem::take(&mut function.body);
     let names = Names::of(&function);
-    function.body = Maker { function: &mut function, names }.block(body);
+    function.body = Maker { function: &mut function, names, add_to }.block(body);
     function
 }
 
 struct Maker<'a> {
     function: &'a mut Function,
     names: Names,
+    add_to: AddTo,
 }
 
-/// A loop over elements that are sums, taken apart.
+/// A loop whose iterations add something, taken apart.
 struct Sums {
     element: VarId,
     bounds: (ExprId, ExprId),
-    /// The statements before the sum: those that are the same for all elements, and the others.
+    /// The statements before the sum: those that are the same for all iterations, and the others.
     common: Block,
     own: Block,
-    /// The loop that adds up, with a body without the addition; and in it, if a statement is the same for all elements.
+    /// The loop that adds up, with a body without the addition; and in it, if a statement is the same for all iterations.
     inner: Stmt,
     is_common: Vec<bool>,
     /// The element and the addition.
@@ -83,10 +106,10 @@ impl Maker<'_> {
         kept
     }
 
-    /// A loop over elements that are sums, if it is one.
+    /// A loop whose iterations add something, if it is one.
     fn sums(&self, stmt: &Stmt) -> Option<Sums> {
         let Stmt::For { var: element, begin, end, kind: LoopKind::Serial, body, .. } = stmt else { return None };
-        let (Stmt::For { begin: low, end: high, loads, kind: LoopKind::Vector(_), body: inner, .. }, before) =
+        let (Stmt::For { var: lane, begin: low, end: high, loads, kind: LoopKind::Vector(_), body: inner }, before) =
             body.split_last()?
         else {
             return None;
@@ -99,9 +122,19 @@ impl Maker<'_> {
         let is_common = self.tell(&changes, before, &mut differing)?;
         let differs = |expr: ExprId| reads(self.function, expr, &|var| differing.contains(&var));
         let is_same = ![low, high].into_iter().chain(loads).any(|expr| differs(*expr));
-        let are_neighbors =
-            changes.step(self.function, *element, index) == Some(1) && !inside.touch(self.function, index);
-        if !(is_same && are_neighbors && op.is_associative()) {
+        let is_added = match self.add_to {
+            AddTo::Elements => {
+                let are_neighbors = changes.step(self.function, *element, index) == Some(1);
+                are_neighbors && !inside.touch(self.function, index) && op.is_associative()
+            }
+            // A row of constant length may stay in registers.
+            AddTo::Row => {
+                let is_constant = |expr: ExprId| matches!(self.function.exprs[expr], Expr::Const(_));
+                let is_row = inside.step(self.function, *lane, index) == Some(1) && !differs(index);
+                is_row && !(is_constant(*low) && is_constant(*high))
+            }
+        };
+        if !(is_same && is_added) {
             return None;
         }
         let (common, own) = before.iter().zip(is_common).partition::<Vec<_>, _>(|(_, is_common)| *is_common);
@@ -124,7 +157,7 @@ impl Maker<'_> {
         })
     }
 
-    /// Tells which statements are the same for all elements, where some variables differ between them, and adds those that these
+    /// Tells which statements are the same for all iterations, where some variables differ between them, and adds those that these
     /// give values to. `None` if they do more than to define and to load what nothing changes.
     fn tell(&self, changes: &Changes, stmts: &[Stmt], differing: &mut Vec<VarId>) -> Option<Vec<bool>> {
         let mut found = Vec::new();
@@ -144,7 +177,7 @@ impl Maker<'_> {
         Some(found)
     }
 
-    /// The loop with its sums several at once.
+    /// The loop with its iterations several at once.
     fn abreast(&mut self, mut sums: Sums) -> Stmt {
         let (begin, end) = sums.bounds;
         let some = self.function.exprs.insert(Expr::Compare(CompareOp::Lt, begin, end));
@@ -170,12 +203,11 @@ impl Maker<'_> {
         Stmt::If { cond: some, then, otherwise: Block::new() }
     }
 
-    /// The loop that forms `count` sums at once, those of the element `first` and of its neighbors.
+    /// The loop that takes `count` iterations at once, `first` and its neighbors.
     fn copies(&mut self, sums: &Sums, first: ExprId, count: i64) -> Block {
         let (mut before, mut inside, mut after) = (Block::new(), Block::new(), Block::new());
         let Stmt::For { var: counter, begin, end, loads, kind, body } = &sums.inner else { return before };
         let (array, index) = sums.target;
-        let (name, ty) = (self.function.arrays[array].name.clone(), self.function.arrays[array].elem);
         let mut shared = Rewriter::default();
         let own_counter = self.like(*counter);
         shared.values.insert(*counter, self.function.exprs.insert(Expr::Var(own_counter)));
@@ -183,6 +215,8 @@ impl Maker<'_> {
         for (stmt, _) in parts().filter(|(_, is_common)| **is_common) {
             inside.push(self.copy(stmt, &mut shared));
         }
+        let index_of_row = shared.expr(self.function, index, &insert);
+        let mut so_far = (self.add_to == AddTo::Row).then(|| self.loaded(array, index_of_row, &mut inside));
         for copy in 0..count {
             let by = self.int(copy);
             let place = if copy == 0 { first } else { self.binary(BinaryOp::Add, first, by) };
@@ -194,23 +228,45 @@ impl Maker<'_> {
             for stmt in &sums.own {
                 before.push(self.copy(stmt, &mut own));
             }
-            let index = own.expr(self.function, index, &insert);
-            let old = self.names.variable(self.function, &format!("{name}_old"), ty, false);
-            before.push(Stmt::Load { var: old, array, index });
-            let sum = self.names.variable(self.function, &format!("{name}_now"), ty, true);
-            before.push(Stmt::Define { var: sum, value: self.function.exprs.insert(Expr::Var(old)) });
+            let own_index = own.expr(self.function, index, &insert);
+            let old = so_far.unwrap_or_else(|| self.loaded(array, own_index, &mut before));
             for (stmt, _) in parts().filter(|(_, is_common)| !**is_common) {
                 inside.push(self.copy(stmt, &mut own));
             }
             let value = own.expr(self.function, sums.value, &insert);
-            let so_far = self.function.exprs.insert(Expr::Var(sum));
-            inside.push(Stmt::Assign { var: sum, value: self.binary(sums.op, so_far, value) });
-            after.push(Stmt::Store { array, index, value: so_far, reduce: None, past: None });
+            let is_sum = so_far.is_none();
+            let now = self.now(array, is_sum);
+            let now_value = self.function.exprs.insert(Expr::Var(now));
+            if is_sum {
+                before.push(Stmt::Define { var: now, value: old });
+                inside.push(Stmt::Assign { var: now, value: self.binary(sums.op, now_value, value) });
+                after.push(Stmt::Store { array, index: own_index, value: now_value, reduce: None, past: None });
+            } else {
+                inside.push(Stmt::Define { var: now, value: self.binary(sums.op, old, value) });
+                so_far = Some(now_value);
+            }
+        }
+        if let Some(value) = so_far {
+            inside.push(Stmt::Store { array, index: index_of_row, value, reduce: None, past: None });
         }
         let (begin, end, loads, kind) = (*begin, *end, *loads, *kind);
         before.push(Stmt::For { var: own_counter, begin, end, loads, kind, body: inside });
         before.append(&mut after);
         before
+    }
+
+    /// An element before anything is added; it is loaded at the end of a block.
+    fn loaded(&mut self, array: ArrayId, index: ExprId, block: &mut Block) -> ExprId {
+        let (name, ty) = (format!("{}_old", self.function.arrays[array].name), self.function.arrays[array].elem);
+        let old = self.names.variable(self.function, &name, ty, false);
+        block.push(Stmt::Load { var: old, array, index });
+        self.function.exprs.insert(Expr::Var(old))
+    }
+
+    /// A variable for an element with what was added so far.
+    fn now(&mut self, array: ArrayId, mutable: bool) -> VarId {
+        let (name, ty) = (format!("{}_now", self.function.arrays[array].name), self.function.arrays[array].elem);
+        self.names.variable(self.function, &name, ty, mutable)
     }
 
     /// A statement of a copy, with a variable of its own.

@@ -34,7 +34,7 @@ mod leave;
 mod scalar_promote;
 mod simplify;
 
-pub use abreast::abreast;
+pub use abreast::{AddTo, abreast};
 pub use dce::remove_dead;
 pub use flatten::flatten;
 pub use leave::left_early;

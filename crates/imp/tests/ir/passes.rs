@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
 use lacunar_base::Trace;
-use lacunar_imp::passes::{PASSES, abreast, flatten};
+use lacunar_imp::passes::{AddTo, PASSES, abreast, flatten};
 use lacunar_imp::{
     ArrayData, ArrayId, Function, Limits, Memory, generate, interpret, interpret_within, optimize, parse, verify,
 };
@@ -109,18 +109,17 @@ fn loops_over_segments_behind_each_other_are_one() {
     }
 }
 
-/// `abreast.imp` holds a function and, after a line of dashes, the result of the pass: runs of 0 to 9 elements are as they were.
-#[test]
-fn sums_of_neighbors_are_taken_abreast() {
-    let (before, after) = include_str!("passes/abreast.imp").split_once("\n---\n").unwrap();
+/// The file holds a function and, after a line of dashes, the result of the pass, which computes the same from runs of 0 to 9 elements.
+fn are_taken_abreast(text: &str, add_to: AddTo) {
+    let (before, after) = text.split_once("\n---\n").unwrap();
     let before = parse(before).unwrap_or_else(|error| panic!("{}", error.render(before, "abreast", false)));
-    let done = abreast(before.clone());
+    let done = abreast(before.clone(), add_to);
     assert_eq!(done.to_string(), after.trim_end());
     let n = 3;
     let arrays = [
         ArrayData::U32(vec![0, 1, 3, 6, 10, 10, 19]),
         ArrayData::U32(vec![2, 0, 1, 3, 4, 0]),
-        ArrayData::F64((0..9 * n).map(|k| (k * 7 % 10) as f64).collect()),
+        ArrayData::F64((0..11 * n).map(|k| (k * 7 % 10) as f64 / 3.0).collect()),
         ArrayData::F64((0..19).map(f64::from).collect()),
     ];
     let functions = [before, done].map(|function| verify(function).unwrap());
@@ -130,6 +129,35 @@ fn sums_of_neighbors_are_taken_abreast() {
         memory
     });
     generate::compare(&expected, &found, 0.0).unwrap();
+}
+
+#[test]
+fn sums_of_neighbors_are_taken_abreast() {
+    are_taken_abreast(include_str!("passes/abreast.imp"), AddTo::Elements);
+}
+
+#[test]
+fn iterations_that_add_to_a_row_are_taken_abreast() {
+    are_taken_abreast(include_str!("passes/abreast_row.imp"), AddTo::Row);
+}
+
+/// A row of constant length may be registers, and elements that the loop loads otherwise change on the way.
+#[test]
+fn other_rows_are_left_as_they_are() {
+    let text = |bound: &str, loaded: &str| {
+        format!(
+            "kernel f(in x: f64[], out c: f64[], n: i64, m: i64) {{
+               for p in 0 .. n {{ for t in 0 .. {bound} vector {{ let a: f64 = {loaded}; c[t] += a; }} }}
+             }}"
+        )
+    };
+    for (bound, loaded, changes) in
+        [("m", "x[p]", true), ("8", "x[p]", false), ("m", "c[p]", false), ("p", "x[t]", false)]
+    {
+        let before = parse(&text(bound, loaded)).unwrap();
+        let done = abreast(before.clone(), AddTo::Row);
+        assert_eq!(done.to_string() != before.to_string(), changes, "{bound} {loaded}");
+    }
 }
 
 /// The rows of a matrix that is shifted lie under a level with one coordinate.
