@@ -5,7 +5,7 @@
 //! in all lanes stay scalars. An index `counter + something that stays` is that of neighboring elements, loaded and
 //! stored as one vector; any other is gathered and scattered. A branch becomes a mask, unless all lanes take it together.
 //!
-//! A loop of constant length becomes straight code, so that a small array that it walks over becomes a few registers.
+//! A loop of constant length becomes straight code (`vector/straight.rs`).
 //! Otherwise the loop has two parts; where the processor has no masks, the second one is scalar:
 //!
 //! ```text
@@ -35,6 +35,7 @@ mod past;
 mod rest;
 mod rows;
 mod stmt;
+mod straight;
 mod together;
 mod words;
 
@@ -47,6 +48,7 @@ use self::known::Known;
 use self::lanes::Lanes;
 pub(super) use self::lanes::vector_of;
 use self::rest::Ending;
+use self::straight::{STRAIGHT, constants, is_straight, vectors_of};
 use super::Emitter;
 use super::frame::Place;
 use super::hints::LoopHint;
@@ -65,32 +67,6 @@ const BYTES_OF_GATHERED: usize = 64;
 const COPIES_OF_GATHERED: usize = 2;
 /// Copies where nothing is summed up: they share the overhead of the loop.
 const COPIES: u32 = 2;
-/// Loops of constant length up to so many vectors become straight code.
-const STRAIGHT: i64 = 32;
-
-/// The bounds of a loop, if they are known.
-fn constants(begin: IntValue<'_>, end: IntValue<'_>) -> Option<(i64, i64)> {
-    begin.get_sign_extended_constant().zip(end.get_sign_extended_constant())
-}
-
-/// True if a loop over an interval becomes straight code.
-fn is_straight((begin, end): (IntValue<'_>, IntValue<'_>), width: u32) -> bool {
-    constants(begin, end).is_some_and(|(begin, end)| end.saturating_sub(begin) <= STRAIGHT * i64::from(width))
-}
-
-/// The vectors of so many iterations: the first iteration and the width of each, from the widest to single ones.
-fn vectors_of(begin: i64, count: i64, mut width: u32) -> Vec<(i64, u32)> {
-    let (mut vectors, mut done) = (Vec::new(), 0);
-    while done < count {
-        while i64::from(width) > count - done {
-            width /= 2;
-        }
-        vectors.push((begin.wrapping_add(done), width));
-        done += i64::from(width);
-    }
-    vectors
-}
-
 /// True for a loop over neighbors that sums up nothing, without branches.
 fn stores_alone(known: &Known) -> bool {
     known.reductions.is_empty() && !known.gathers && !known.branches && !known.tests_words
@@ -225,54 +201,6 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             _ => self.long_loop(known, span, width, body),
         }
-    }
-
-    /// A loop of constant length without reductions.
-    fn straight(&mut self, known: &Known, vectors: &[(i64, u32)], body: &Block) -> Result<(), LlvmError> {
-        vectors.iter().try_for_each(|&(first, width)| {
-            let counter = self.index(first);
-            self.one_vector(known, counter, width, body)
-        })
-    }
-
-    /// A vector of a loop without reductions, or a single iteration.
-    fn one_vector(
-        &mut self,
-        known: &Known,
-        counter: IntValue<'ctx>,
-        width: u32,
-        body: &Block,
-    ) -> Result<(), LlvmError> {
-        match width {
-            1 => self.scalar_iteration(known.counter, counter, body),
-            _ => self.vector_iteration(known, width, counter, Running::All, &[], body),
-        }
-    }
-
-    /// A loop of constant length with reductions: vectors, then single iterations.
-    fn straight_sums(
-        &mut self,
-        known: &Known,
-        begin: i64,
-        count: i64,
-        width: u32,
-        body: &Block,
-    ) -> Result<(), LlvmError> {
-        let step = i64::from(width);
-        let vectors = count / step;
-        if vectors > 0 {
-            let sums = self.start_copies(known, width, vectors.min(i64::from(COPIES_OF_SUMS)))?;
-            for (vector, sums) in (0..vectors).zip(sums.iter().cycle()) {
-                let counter = self.index(begin.wrapping_add(vector * step));
-                self.vector_iteration(known, width, counter, Running::All, sums, body)?;
-            }
-            self.join_sums(known, width, &sums)?;
-            self.finish_sums(known, width, &sums[0])?;
-        }
-        (vectors * step..count).try_for_each(|done| {
-            let counter = self.index(begin.wrapping_add(done));
-            self.scalar_iteration(known.counter, counter, body)
-        })
     }
 
     /// Room for the sums of so many copies.

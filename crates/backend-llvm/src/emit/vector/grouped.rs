@@ -29,7 +29,7 @@ use super::super::Emitter;
 use super::super::frame::Place;
 use super::super::hints::LoopHint;
 use super::known::Known;
-use super::{constants, vectors_of};
+use super::straight::{constants, vectors_of};
 use crate::LlvmError;
 
 /// The turns that are taken together. Two take 1.3 times as long as four (see above), and eight as long as four.

@@ -21,8 +21,9 @@ use super::super::Emitter;
 use super::super::frame::Place;
 use super::super::hints::LoopHint;
 use super::super::value::Value;
+use super::Span;
 use super::known::Known;
-use super::{Span, constants};
+use super::straight::constants;
 use crate::LlvmError;
 
 /// The bytes of a line.
