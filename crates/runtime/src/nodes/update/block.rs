@@ -94,6 +94,13 @@ impl Block {
     }
 }
 
+impl Block {
+    /// True if the nodes of the type may have more or less room.
+    pub fn may_grow(&self) -> bool {
+        self.bound.is_none()
+    }
+}
+
 impl Elems {
     /// Puts a coordinate into place `k`, with those behind it one place up; false if there is no room. Values are left as they are.
     #[inline]

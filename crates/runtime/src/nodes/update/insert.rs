@@ -1,6 +1,7 @@
 //! A new element.
 //!
-//! If the gap of its coordinate is in a block that has room, the elements behind go one place up. Otherwise the node's items with the new
+//! If the gap of its coordinate is in a block that has room, the elements behind go one place up. A block that may become longer moves into a
+//! node with more room (`grow.rs`). Otherwise the node's items with the new
 //! one are fitted again, and these are tried, one after the other:
 //!
 //! ```text
@@ -58,6 +59,14 @@ impl Editor<'_> {
         }
         self.reserve(depth as u64 + SPARE, 2 * self.longest())?;
         self.landed = None;
+        if let (Some(place), Some(visit)) = (block, self.path.last().copied()) {
+            let level = self.path.len() - 1;
+            if let Some((larger, position)) = self.grow_block((visit, self.link_of(level)), place, coordinate)? {
+                self.path[level].base = larger;
+                self.kept.inserted += 1;
+                return Ok(Put::Now(u64::from(position)));
+            }
+        }
         let new = Item::Elem { coordinate, value: Source::Held(FRESH) };
         let stored = self.place(new, null, MOST_PASSED)?;
         self.payload.release();

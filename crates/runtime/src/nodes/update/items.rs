@@ -288,7 +288,7 @@ impl Editor<'_> {
     }
 
     /// Makes all places for items of a node unused.
-    fn empty(&mut self, base: u32, ty: usize, room: u32) {
+    pub fn empty(&mut self, base: u32, ty: usize, room: u32) {
         let schema = self.schema;
         for field in &schema.nodes()[ty].fields {
             let nothing = match field.kind {
@@ -367,7 +367,7 @@ impl Editor<'_> {
 }
 
 /// The number of words of data.
-fn meta_words(meta: Meta) -> u32 {
+pub(super) fn meta_words(meta: Meta) -> u32 {
     match meta {
         Meta::Int(64) | Meta::Uint(64) => 2,
         _ => 1,

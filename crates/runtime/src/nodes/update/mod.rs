@@ -9,13 +9,14 @@
 //! free.rs       nodes that are not used any more      search.rs      comparisons on the way to a coordinate
 //! run.rs        many changes, row after row           renew.rs       rows that are made anew
 //! block.rs      elements side by side in a node       quick.rs       changes that need no more than one of these
-//! guess.rs      where the values of a node may be
+//! guess.rs      where the values of a node may be     grow.rs        a block that moves into a larger node
 //! ```
 
 mod block;
 mod cells;
 mod edit;
 mod free;
+mod grow;
 mod guess;
 mod insert;
 mod items;

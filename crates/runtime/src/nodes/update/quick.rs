@@ -3,6 +3,7 @@
 //! ```text
 //! put       a value is replaced
 //!           an element goes into a block with room (`block.rs`)
+//!           a block without moves into a node with more (`grow.rs`)
 //!           a node of one element takes the place of a null child
 //! removed   an element goes out of a block that keeps enough
 //!           a node of one element goes, and its only child takes its place
@@ -23,6 +24,7 @@ use super::search::{Search, Way};
 use crate::buffer::Buffer;
 use crate::moved::fetch;
 use crate::nodes::View;
+use crate::nodes::build::growing_room;
 use crate::storage::LevelStorage;
 use crate::values::Element;
 
@@ -52,12 +54,26 @@ pub(crate) fn put_quickly<T: Element>(
         let array = block.elems_in(view, spot.base);
         let (k, slot, count) = (k as usize, array.slot as usize, array.count as usize);
         let own = values.get_mut(slot..=slot + count)?;
-        if !array.make_place(node, k as u32, coordinate) {
+        if array.make_place(node, k as u32, coordinate) {
+            own.copy_within(k..count, k + 1);
+            own[k] = value;
+            kept.inserted += 1;
+            return Some(None);
+        }
+        if !block.may_grow() || roots.is_borrowed() {
             return None;
         }
-        own.copy_within(k..count, k + 1);
-        own[k] = value;
-        kept.inserted += 1;
+        let mut editor = Editor::new(schema, (roots, nodes), kept, Payload::values(buffer, 1, &[]), parent);
+        let visit = Visit { base: spot.base, ty: spot.ty as u32, link: spot.link.at };
+        editor.path.clear();
+        editor.path.push(visit);
+        let has_room = editor.reserve(1, growing_room(array.count + 1)).is_ok();
+        let place = (field, k as u32);
+        let grown = if has_room { editor.grow_block((visit, spot.link), place, coordinate) } else { Ok(None) };
+        let position = grown.ok().flatten().map(|(_, position)| position);
+        editor.kept.inserted += u64::from(position.is_some());
+        editor.finish();
+        *buffer.as_mut_slice()?.get_mut(position? as usize)? = value;
         return Some(None);
     }
     let (link, first) = match spot {
