@@ -63,16 +63,13 @@ pub(crate) fn put_quickly<T: Element>(
         if !block.may_grow() || roots.is_borrowed() {
             return None;
         }
-        let mut editor = Editor::new(schema, (roots, nodes), kept, Payload::values(buffer, 1, &[]), parent);
         let visit = Visit { base: spot.base, ty: spot.ty as u32, link: spot.link.at };
-        editor.path.clear();
-        editor.path.push(visit);
-        let has_room = editor.reserve(1, growing_room(array.count + 1)).is_ok();
-        let place = (field, k as u32);
-        let grown = if has_room { editor.grow_block((visit, spot.link), place, coordinate) } else { Ok(None) };
-        let position = grown.ok().flatten().map(|(_, position)| position);
-        editor.kept.inserted += u64::from(position.is_some());
-        editor.finish();
+        let editor = Editor::new(schema, (roots, nodes), kept, Payload::values(buffer, 1, &[]), parent);
+        let position = changed(editor, Some(visit), |editor| {
+            editor.reserve(1, growing_room(array.count + 1)).ok()?;
+            let grown = editor.grow_block((visit, spot.link), (field, k as u32), coordinate).ok()?;
+            grown.map(|(_, position)| position)
+        });
         *buffer.as_mut_slice()?.get_mut(position? as usize)? = value;
         return Some(None);
     }
@@ -86,21 +83,34 @@ pub(crate) fn put_quickly<T: Element>(
     if !kept.most.is_bounded() || roots.is_borrowed() {
         return None;
     }
-    let mut editor = Editor::new(schema, (roots, nodes), kept, Payload::values(buffer, 1, &[]), parent);
-    editor.path.clear();
-    editor.path.extend(spot.map(|spot| Visit { base: spot.base, ty: spot.ty as u32, link: spot.link.at }));
+    let visit = spot.map(|spot| Visit { base: spot.base, ty: spot.ty as u32, link: spot.link.at });
     let depth = spot.map_or(0, |spot| spot.depth);
-    let new = Item::Elem { coordinate, value: Source::Held(FRESH) };
-    // Two more than there are, as for `Editor::balance`.
-    let is_done = depth + 2 <= editor.depth_limit() && editor.reserve(1, 0).is_ok();
-    let position = match is_done && editor.hang_one(link, new, first) == Ok(true) {
-        true => editor.landed,
-        false => None,
-    };
-    editor.kept.inserted += u64::from(position.is_some());
-    editor.finish();
+    let editor = Editor::new(schema, (roots, nodes), kept, Payload::values(buffer, 1, &[]), parent);
+    let position = changed(editor, visit, |editor| {
+        // Two more than there are, as for `Editor::balance`.
+        if depth + 2 > editor.depth_limit() {
+            return None;
+        }
+        editor.reserve(1, 0).ok()?;
+        let new = Item::Elem { coordinate, value: Source::Held(FRESH) };
+        editor.hang_one(link, new, first).ok()?.then_some(editor.landed).flatten()
+    });
     *buffer.as_mut_slice()?.get_mut(position? as usize)? = value;
     Some(None)
+}
+
+/// Puts in an element at the end of a path of one node, or of none; gives the position at which it landed.
+fn changed(
+    mut editor: Editor<'_>,
+    visit: Option<Visit>,
+    change: impl FnOnce(&mut Editor<'_>) -> Option<u32>,
+) -> Option<u32> {
+    editor.path.clear();
+    editor.path.extend(visit);
+    let position = change(&mut editor);
+    editor.kept.inserted += u64::from(position.is_some());
+    editor.finish();
+    position
 }
 
 /// Removes a coordinate under a parent position, and gives its value, if it was stored; `None` if it takes more than this.
