@@ -49,12 +49,12 @@ impl Editor<'_> {
         Ok(Some((larger, at as u32)))
     }
 
-    /// Copies all fields of a node with some room into a node with more, and the values of its elements; its children get the other holder.
+    /// Copies all fields of a node with some room into a new node with more, and the values of its elements; its children get the other holder.
+    /// Places behind the length of an array stay as they are in new nodes.
     fn copy_node(&mut self, (base, room): (u32, u32), larger: u32, ty: usize) {
         let schema = self.schema;
         let node = &schema.nodes()[ty];
         let (slot, more, to_slot) = (self.slot(base, ty), self.room(larger, ty), self.slot(larger, ty));
-        self.empty(larger, ty, more);
         for field in &node.fields {
             let count = match field.kind {
                 FieldKind::Elem { .. } | FieldKind::Child { .. } if field.array().is_some() => {

@@ -288,7 +288,7 @@ impl Editor<'_> {
     }
 
     /// Makes all places for items of a node unused.
-    pub fn empty(&mut self, base: u32, ty: usize, room: u32) {
+    fn empty(&mut self, base: u32, ty: usize, room: u32) {
         let schema = self.schema;
         for field in &schema.nodes()[ty].fields {
             let nothing = match field.kind {

@@ -14,7 +14,7 @@ use crate::random::SplitMix;
 use crate::storage::LevelStorage;
 
 /// Schemas that are not among those of every program.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 10] = [
     "def tree { e: elem nonempty  l: tree  r: tree  p: parent  sz: uint64  seq = l, e, r }  def tree_root { t: tree }",
     "def wide { e: elem[B] nonempty  c: wide[B]  cl: wide  B: size in [1,4]  seq = {c, e}, cl }  def wide_root { t: wide }",
     "def supertype b
@@ -30,6 +30,10 @@ const OTHERS: [&str; 8] = [
     "def back { n: back  e: elem[B] nonempty  B: size in [1,4]  seq = n, {e} }  def back_head { h: back }",
     "def bag { e: elem[B]  l: bag  r: bag  B: size in [0,4] }  def bag_root { t: bag }",
     "def pair { a: elem  b: elem  l: pair  m: pair  r: pair  seq = l, a, m, b, r }  def pair_root { t: pair }",
+    "def grown { l: grown  m: uint64  e: elem[B] nonempty  o: elem  r: grown  p: parent  B: size about 3  seq = l, {e}, o, r }
+     def grown_root { t: grown }",
+    "def fan { h: elem nonempty  e: elem[B] nonempty  c: fan[D] nonempty  B: size about 3  D: size about 2  p: parent  seq = h, {e}, {c} }
+     def fan_row { f: fan }",
 ];
 
 /// A level with the values of its positions.
