@@ -65,7 +65,8 @@ enum Value {
     Remainder(Box<Value>, i64),
 }
 
-/// A random program, with two choices of symbols. Every variable has a range: by an access, or by a comparison.
+/// A random program, with two choices of symbols. Every variable has a range: by an access, or by a comparison. Rules may read the results of
+/// those before them.
 pub fn random(seed: u64) -> String {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut text = "# try: n=4 m=2\n# try: n=3 m=5\nsymbols: n, m\n".to_string();
@@ -78,11 +79,13 @@ pub fn random(seed: u64) -> String {
     let terms: Vec<String> = (0..random.usize(1..4)).map(|_| part(&mut random, &bounds(SETS.1))).collect();
     text += &format!("{}:U({}) := {}\n", SETS.0, names(SETS.1.len()), terms.join(" + "));
     text += random.choice(MAPS).copied().unwrap_or_default();
-    for result in 0..random.usize(1..3) {
+    let mut read: Vec<(String, &[&str])> = TENSORS.iter().map(|(name, sizes)| ((*name).to_string(), *sizes)).collect();
+    for result in 0..random.usize(1..4) {
         let sizes = random.choice([&["n"][..], &["n", "m"], &["m", "n"], &["n + m"], &[]]).unwrap_or_default();
         text += &format!("R{result}:D({}) := {}\n", names(sizes.len()), bounds(sizes));
-        let terms: Vec<String> = (0..random.usize(1..4)).map(|_| term(&mut random, sizes)).collect();
+        let terms: Vec<String> = (0..random.usize(1..4)).map(|_| term(&mut random, sizes, &read)).collect();
         text += &format!("R{result}({}) := {}\n", names(sizes.len()), terms.join(" + "));
+        read.push((format!("R{result}"), sizes));
     }
     text
 }
@@ -123,16 +126,19 @@ fn bounds(sizes: &[&str]) -> String {
     if bounds.is_empty() { "(0 <= 0)".to_string() } else { bounds.join(" * ") }
 }
 
-fn term(random: &mut fastrand::Rng, sizes: &[&str]) -> String {
+/// A term of a rule for a tensor of some sizes, of tensors that may be read.
+fn term(random: &mut fastrand::Rng, sizes: &[&str], tensors: &[(String, &[&str])]) -> String {
     let head = ["i", "j"].get(..sizes.len()).unwrap_or_default();
     let mut used: Vec<&str> = Vec::new();
     let mut factors = Vec::new();
     for _ in 0..random.usize(0..3) {
-        let (name, sizes) = random.choice(TENSORS).copied().unwrap_or_default();
+        let Some((name, sizes)) = random.choice(tensors) else { continue };
         let index = |random: &mut fastrand::Rng| random.choice(["i", "j", "k", "l", "k", "i", "0", "1"]).unwrap_or("0");
         let indices: Vec<&str> = sizes.iter().map(|_| index(random)).collect();
         used.extend(indices.iter().filter(|index| !index.starts_with(char::is_numeric)));
-        let inverse = if random.u8(0..8) == 0 { "^-1" } else { "" };
+        // A result that is 0 but for rounding has no inverse, or a large one.
+        let is_input = TENSORS.iter().any(|(input, _)| input == name);
+        let inverse = if is_input && random.u8(0..8) == 0 { "^-1" } else { "" };
         factors.push(format!("{name}{inverse}({})", indices.join(", ")));
     }
     if random.u8(0..4) == 0 {
