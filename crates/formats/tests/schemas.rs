@@ -154,7 +154,7 @@ fn names_are_those_of_one_schema() {
 type Mistake = (&'static str, u32, u32, &'static str);
 
 /// Texts and their mistakes.
-const BROKEN: [(&str, &[Mistake]); 43] = [
+const BROKEN: [(&str, &[Mistake]); 44] = [
     ("", &[("E1601", 1, 1, "the end of the text stands where")]),
     ("list { e: elem }", &[("E1601", 1, 1, "`list` stands where `def` or `param`")]),
     ("def t { e elem }", &[("E1601", 1, 11, "`elem` stands where `:`")]),
@@ -196,6 +196,10 @@ const BROKEN: [(&str, &[Mistake]); 43] = [
     ("def t { e: elem p: parent q: parent }", &[("E1609", 1, 27, "a second field for the parent")]),
     ("def r { a: a b: b } def a { n: c } def b { n: c } def c { p: parent e: elem }", &[("E1609", 1, 62, "held by")]),
     ("def t { e: elem nonempty  n: t nonempty }", &[("E1610", 1, 5, "children without end")]),
+    (
+        "def r { h: a[2048] nonempty  seq = {h} }\ndef a { b: b[1024] nonempty  seq = {b} }\ndef b { e: elem  seq = e }",
+        &[("E1610", 1, 5, "more than 1048576 others")],
+    ),
     ("def supertype s\ndef t { e: elem }", &[("E1611", 1, 15, "no node type is a `s`")]),
     ("def a { e: elem n: b } def b : a { e: elem }", &[("E1611", 1, 32, "`a` is a node type and no supertype")]),
     ("def t { e: elem[B]  B: size in [3,2] }", &[("E1612", 1, 35, "`B` is in [3,2]")]),

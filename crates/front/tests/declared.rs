@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
-use lacunar_front::{structure, stur};
+use lacunar_formats::DType;
+use lacunar_front::{Declarations, Language, check, structure, stur};
 use lacunar_notation::Structure;
 use lacunar_notation::structure::Named;
 use lacunar_sets::Coefficient;
@@ -190,6 +191,32 @@ fn programs_of_rules() {
             assert_eq!(structures["Q"].unique().contains(&[n, n, m], &[i]), Some(expected), "{m} {n} {i}");
         }
     }
+}
+
+/// A rule that becomes several statements gives its tensor the type that all of its terms mix into.
+#[test]
+fn types_of_rules_follow_from_all_terms() {
+    let rules = "x:D(i) := (0 <= i < 4)\nB:D(i) := (0 <= i < 4)\ny:D(i) := (0 <= i < 4)\nz:D(i) := (0 <= i < 4)\n";
+    let typed = |rule: &str, x: DType, b: DType| {
+        let declarations =
+            Declarations { language: Language::Rules, ..Declarations::new() }.dtype("x", x).dtype("B", b);
+        let text = format!("{rules}{rule}\n");
+        let program =
+            check(&text, &declarations).unwrap_or_else(|errors| panic!("{}", errors[0].render(&text, "rules", false)));
+        program.tensors.iter().find(|(_, tensor)| tensor.name == "y").unwrap().1.dtype
+    };
+    let scattered = "y(i) := x(i) + B(b) * (i = b / 2)";
+    for (x, b, expected) in [
+        (DType::I64, DType::F64, DType::F64),
+        (DType::F64, DType::I64, DType::F64),
+        (DType::I32, DType::I64, DType::I64),
+        (DType::F32, DType::C64, DType::C64),
+    ] {
+        assert_eq!(typed(scattered, x, b), expected, "{x} {b}");
+    }
+    assert_eq!(typed("y(i) := 2 * x(i) + B(b) * (i = b / 2)", DType::I64, DType::I64), DType::F64);
+    assert_eq!(typed("y(i) := (i = 2) + B(b) * (i = b / 2)", DType::F64, DType::F32), DType::F32);
+    assert_eq!(typed("z(i) := x(i)\ny(i) := z(i) + B(b) * (i = b / 2)", DType::C128, DType::F32), DType::C128);
 }
 
 const TOKENS: [&str; 40] = [

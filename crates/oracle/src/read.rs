@@ -324,18 +324,17 @@ impl Reader<'_> {
                 let node = Node::Constant(Some(Scalar::Bool(*value)));
                 Value::Typed(Term { node, dtype: DType::Bool }, DType::Bool)
             }
+            // In the body of an operator, its operands stand before the indices of the statement.
+            ExprKind::Name(name) if let Some(k) = self.operands.iter().position(|(operand, _)| operand == name) => {
+                let dtype = self.operands[k].1;
+                Value::Typed(Term { node: Node::Operand(k), dtype }, dtype)
+            }
             ExprKind::Name(name) if self.values.contains(name) => {
                 let var = self.vars(std::slice::from_ref(expr))?;
                 let [var] = var[..] else { return Err(format!("`{name}` is no variable")) };
                 Value::Typed(Term { node: Node::Index(var), dtype: DType::I64 }, DType::I64)
             }
-            ExprKind::Name(name) => match self.operands.iter().position(|(operand, _)| operand == name) {
-                Some(k) => {
-                    let dtype = self.operands[k].1;
-                    Value::Typed(Term { node: Node::Operand(k), dtype }, dtype)
-                }
-                None => self.element(name, &[])?,
-            },
+            ExprKind::Name(name) => self.element(name, &[])?,
             ExprKind::Cast { dtype, operand } => {
                 let dtype = DType::parse(&dtype.text).ok_or_else(|| format!("`{}` is no type", dtype.text))?;
                 self.converted(operand, dtype)?

@@ -333,6 +333,11 @@ fn entries_are_put_into_a_sparse_tensor_unless_another_format_is_named() {
         "insert A \"two.tns\"; snapshot B, A; remove A \"two.tns\"; fill a nnz(A); fill b nnz(B); print a; print b",
     );
     assert!(folder.succeed("run q.lac -d A:3,3 -d B:3,3").contains("\na = 0\nb = 2\n"));
+    for format in ["d{btree}", "{bst}{btree}", "csr", "dcsr"] {
+        let flags = format!("-f A:{format} -d A:4000000000,1000 --fill A:2");
+        let text = folder.succeed(&format!("run 'fill A 2; insert A \"two.tns\"; fill n nnz(A); print n' {flags}"));
+        assert!(text.contains("\nn = 2\n"), "{format}: {text}");
+    }
     std::fs::remove_file(folder.path("out.mtx")).unwrap();
     // Nothing is run or written.
     folder.fail("run p.lac -d A:3,3 --check", 2, "E1021");

@@ -5,6 +5,9 @@ use super::names::Names;
 use super::syntax::{Raw, RawEntry, RawKind, RawNode, RawSupertype};
 use super::{Extent, FieldKind, Node, Schema, Step, Supertype, Target};
 
+/// The most nodes of the smallest tree of a type: one element takes so many at least.
+const MOST_NEEDED: u64 = 1 << 20;
+
 /// The types of nodes, and what they were made of.
 pub(super) struct Types<'r> {
     pub raw: &'r Raw,
@@ -103,39 +106,50 @@ impl Types<'_> {
         self.can_end(names);
     }
 
-    /// Checks that there are trees of every type that end: none needs children that need children without end.
+    /// Checks that there are trees of every type that end: none needs children that need children without end, or so many that nobody
+    /// could make them.
     fn can_end(&self, names: &mut Names) {
-        let mut ends = vec![false; self.nodes.len()];
+        let mut least: Vec<Option<u64>> = vec![None; self.nodes.len()];
         loop {
-            let can = |target: Target| self.types(target).into_iter().any(|number| ends[number]);
-            let node_can = |node: &Node| {
-                node.fields.iter().all(|field| match field.kind {
-                    FieldKind::Child { to, array, nonempty: true } => !self.is_there(node, array) || can(to),
-                    _ => true,
+            // By type, the nodes of the smallest tree so far.
+            let smallest = |target: Target| self.types(target).into_iter().filter_map(|number| least[number]).min();
+            let with_children = |node: &Node| {
+                node.fields.iter().try_fold(1u64, |nodes, field| match field.kind {
+                    FieldKind::Child { to, array, nonempty: true } => match self.least_items(node, array) {
+                        0 => Some(nodes),
+                        items => Some(nodes.saturating_add(smallest(to)?.saturating_mul(items))),
+                    },
+                    _ => Some(nodes),
                 })
             };
-            let next: Vec<bool> = self.nodes.iter().map(node_can).collect();
-            if next == ends {
+            let next: Vec<Option<u64>> = self.nodes.iter().map(with_children).collect();
+            if next == least {
                 break;
             }
-            ends = next;
+            least = next;
         }
-        for (node, _) in self.raw.nodes.iter().zip(&ends).filter(|(_, ends)| !**ends) {
-            let message = format!("a node of type `{}` needs children without end", node.name.text);
-            names.error(
-                "E1610",
-                node.name.span,
-                message,
-                "leave `nonempty` out at a child, or let the least length be 0",
-            );
+        for (node, least) in self.raw.nodes.iter().zip(least) {
+            let name = &node.name;
+            let message = match least {
+                None => format!("a node of type `{}` needs children without end", name.text),
+                Some(least) if least > MOST_NEEDED => {
+                    format!("a node of type `{}` needs more than {MOST_NEEDED} others below it", name.text)
+                }
+                Some(_) => continue,
+            };
+            names.error("E1610", name.span, message, "leave `nonempty` out at a child, or let the least length be 0");
         }
     }
 
-    /// True if a field has items in every node.
-    fn is_there(&self, node: &Node, array: Option<Extent>) -> bool {
+    /// The number of items that a field has in every node.
+    fn least_items(&self, node: &Node, array: Option<Extent>) -> u64 {
         match array {
-            None | Some(Extent::Const(_)) => true,
-            Some(Extent::Size(size)) => !matches!(node.fields[size].kind, FieldKind::Size { least: 0, .. }),
+            None => 1,
+            Some(Extent::Const(items)) => items.into(),
+            Some(Extent::Size(size)) => match node.fields[size].kind {
+                FieldKind::Size { least, .. } => least.into(),
+                _ => 1,
+            },
         }
     }
 

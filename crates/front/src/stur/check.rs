@@ -4,15 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexMap;
 use lacunar_base::{Diagnostic, Span};
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Kind};
 use lacunar_notation::{Program as Checked, Role, Structure};
 
 use super::error::Error;
 use super::extents::Extents;
 use super::symbols::{symbols, unknown, with_numbers};
 use super::translate::Statements;
-use super::{Part, Program, names, parse_with};
+use super::{Factor, Part, Program, Term, names, parse_with};
 use crate::einsum::{self, Declarations, Language};
 
 /// A program of rules in the language of statements.
@@ -163,7 +164,48 @@ fn declared(written: &Program, extents: &Extents, statements: &Statements, given
     }
     declarations.sizes.extend(statements.sizes.clone());
     declarations.dtypes.extend(statements.indices.iter().map(|name| (name.clone(), DType::I64)));
+    for (tensor, dtype) in types(written, given) {
+        if statements.in_parts.contains(&tensor) {
+            declarations.dtypes.entry(tensor).or_insert(dtype);
+        }
+    }
     declarations
+}
+
+/// The types of the tensors that rules assign, by all of their terms: the one that all elements which are read mix into, with fractions where a
+/// term has a number, or an inverse. A tensor that is assigned by several statements would get its type from the first.
+fn types(written: &Program, given: &Declarations) -> IndexMap<String, DType> {
+    let mut found: IndexMap<String, DType> = IndexMap::new();
+    for rule in written.rules.iter().filter(|rule| rule.head.part == Part::Values) {
+        let read: Vec<DType> = rule
+            .accesses()
+            .skip(1)
+            .map(|access| {
+                let own = given.dtypes.get(&access.tensor).or_else(|| found.get(&access.tensor));
+                own.copied().unwrap_or(DType::F64)
+            })
+            .collect();
+        let is_fraction = rule.terms.iter().any(has_fraction);
+        let dtype = match read.into_iter().reduce(DType::promote) {
+            Some(mixed) if !is_fraction || matches!(mixed.kind(), Kind::Real | Kind::Complex) => mixed,
+            _ => DType::F64,
+        };
+        found.insert(rule.head.tensor.clone(), dtype);
+    }
+    found
+}
+
+/// True if a term has a number, an inverse, or no element.
+fn has_fraction(term: &Term) -> bool {
+    let is_element = |factor: &Factor| matches!(factor, Factor::Access(access) if access.part == Part::Values);
+    let is_fraction = |factor: &Factor| match factor {
+        Factor::Number { .. } => true,
+        Factor::Access(access) => access.inverse || access.part == Part::Redundant,
+        Factor::Sum(terms) => terms.iter().any(has_fraction),
+        Factor::Comparison { .. } => false,
+    };
+    let has_sum = term.factors.iter().any(|factor| matches!(factor, Factor::Sum(_)));
+    term.factors.iter().any(is_fraction) || !(has_sum || term.factors.iter().any(is_element))
 }
 
 /// The loops that are asked for, as commands.

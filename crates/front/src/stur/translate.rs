@@ -49,6 +49,8 @@ pub(super) struct Statements {
     pub numbers: Vec<usize>,
     /// The tensors with the values of placed indices.
     pub indices: BTreeSet<String>,
+    /// The tensors that several statements give values to.
+    pub in_parts: BTreeSet<String>,
     /// The number that mentions tensors, if there is one.
     pub unused: Option<String>,
     /// The number of statements.
@@ -186,6 +188,9 @@ impl Writer {
             self.statement(rule, (&head, &only.names), "=", &scattered);
             return Ok(());
         }
+        if !scattered.is_empty() {
+            self.statements.in_parts.insert(rule.head.tensor.clone());
+        }
         if !plain.is_empty() || scattered.is_empty() {
             let names = self.named(&head);
             self.statement(rule, (&head, &names), "=", &plain);
@@ -226,8 +231,9 @@ impl Writer {
         for Placed { name, form, size, span } in &term.product.placed {
             let value = term.form(form);
             if form.is_affine() {
-                // A variable of another size is written as a sum.
-                let is_other = form.as_name().is_some_and(|own| term.size(own) != *size);
+                // A variable of another size is written as a sum, and so is one that stands in two indices of the result.
+                let is_of_result = term.head.names.contains(name);
+                let is_other = form.as_name().is_some_and(|own| is_of_result || term.size(own) != *size);
                 term.names.insert(name.clone(), if is_other { value + " + 0" } else { value });
                 continue;
             }
