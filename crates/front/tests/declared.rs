@@ -215,7 +215,7 @@ fn types_of_rules_follow_from_all_terms() {
         assert_eq!(typed(scattered, x, b), expected, "{x} {b}");
     }
     assert_eq!(typed("y(i) := 2 * x(i) + B(b) * (i = b / 2)", DType::I64, DType::I64), DType::F64);
-    assert_eq!(typed("y(i) := (i = 2) + B(b) * (i = b / 2)", DType::F64, DType::F32), DType::F32);
+    assert_eq!(typed("y(i) := (i = 2) + x(i) + B(b) * (i = b / 2)", DType::F32, DType::F32), DType::F32);
     assert_eq!(typed("z(i) := x(i)\ny(i) := z(i) + B(b) * (i = b / 2)", DType::C128, DType::F32), DType::C128);
 }
 

@@ -67,11 +67,12 @@ impl Tensor {
     /// # Errors
     /// The format has another order, sizes overflow, the fill value is of another type, or memory is refused.
     pub fn constant(dims: Vec<u64>, format: &Format, value: Scalar, fill: Scalar) -> Result<Tensor, StorageError> {
-        // Sparse levels of any size are empty then.
-        if value == fill
-            && let Ok(empty) = Tensor::empty(dims.clone(), format, fill)
-        {
-            return Ok(empty);
+        // Sparse levels of any size are empty then; few formats always store something.
+        if value == fill {
+            match Tensor::empty(dims.clone(), format, fill) {
+                Err(StorageError::NotRepresentable { .. }) => {}
+                made => return made,
+            }
         }
         let count =
             usize::try_from(positions(1, &dims)?).map_err(|_| StorageError::overflow("the number of values"))?;

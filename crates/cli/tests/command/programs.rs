@@ -334,7 +334,7 @@ fn entries_are_put_into_a_sparse_tensor_unless_another_format_is_named() {
     );
     assert!(folder.succeed("run q.lac -d A:3,3 -d B:3,3").contains("\na = 0\nb = 2\n"));
     for format in ["d{btree}", "{bst}{btree}", "csr", "dcsr"] {
-        let flags = format!("-f A:{format} -d A:4000000000,1000 --fill A:2");
+        let flags = format!("-f A:{format} -d A:100000,4000000000 --fill A:2");
         let text = folder.succeed(&format!("run 'fill A 2; insert A \"two.tns\"; fill n nnz(A); print n' {flags}"));
         assert!(text.contains("\nn = 2\n"), "{format}: {text}");
     }
