@@ -16,7 +16,7 @@ pub fn command() -> Option<String> {
     env::var("TACO").ok().filter(|command| !command.is_empty())
 }
 
-/// What taco is asked for.
+/// A request for code from taco.
 pub struct Wanted<'a> {
     pub expression: &'a str,
     /// The formats of tensors that have others than dense ones, in taco's letters.

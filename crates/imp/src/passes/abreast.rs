@@ -46,12 +46,12 @@ const ABREAST: i64 = 4;
 /// The operations that the place of an element takes, beside those of the first one.
 const MORE_OPERATIONS: u32 = 4;
 
-/// What the iterations of a loop add to.
+/// The elements that the iterations of a loop add to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddTo {
-    /// Each to an element of its own.
+    /// Each iteration adds to one element of its own.
     Elements,
-    /// All to the same row, an element for each iteration of the loop in it.
+    /// All iterations add to the same row: to one element for each iteration of the inner loop.
     Row,
 }
 

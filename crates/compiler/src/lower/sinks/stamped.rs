@@ -80,8 +80,8 @@ impl Stamped {
         cx.b.assign(self.count, zero);
     }
 
-    /// The condition that a coordinate has a value. Stamps are compared as they are stored: a wider comparison would take a register for what
-    /// is loaded, which the innermost loop of a product of matrices does not have.
+    /// The condition that a coordinate has a value. Stamps are compared in 32 bits, as they are stored. A comparison in 64 bits needs one
+    /// more register, and the innermost loop of a sparse matrix product has none left.
     pub(super) fn has(&self, cx: &mut Lowerer<'_>, coordinate: ExprId) -> ExprId {
         let stamp = cx.b.var(self.stamp);
         let found = cx.b.load("found", self.stamps, coordinate);

@@ -15,9 +15,9 @@ use super::payload::FRESH;
 use crate::error::StorageError;
 
 impl Editor<'_> {
-    /// Puts the new element into place `k` of a block that is as long as its node has room for, but not as long as it may become. The node
-    /// that a link refers to moves. Gives the new node and the element's position; `None` if the block is another one, and then nothing
-    /// is changed.
+    /// Inserts the new element at place `k` of a full block that may become longer: copies the node into one with more room, and lets the link
+    /// refer to that. Returns the new node and the element's position. Returns `None`, and changes nothing, if the block has room, has
+    /// its usual length, or has a bound.
     ///
     /// # Errors
     /// Memory is refused; none that has been [reserved](Editor::reserve), for a node of that room.
@@ -49,8 +49,8 @@ impl Editor<'_> {
         Ok(Some((larger, at as u32)))
     }
 
-    /// Copies all fields of a node with some room into a new node with more, and the values of its elements; its children get the other holder.
-    /// Places behind the length of an array stay as they are in new nodes.
+    /// Copies the fields of a node into a new node with more room, and the values of its elements. The node's children then name the new
+    /// node as their parent. The places behind the end of an array stay zero.
     fn copy_node(&mut self, (base, room): (u32, u32), larger: u32, ty: usize) {
         let schema = self.schema;
         let node = &schema.nodes()[ty];
