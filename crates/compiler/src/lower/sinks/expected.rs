@@ -10,6 +10,7 @@
 //!
 //! On entry: a result whose rows are a dense level, to which loops append.
 
+use lacunar_formats::LevelKind;
 use lacunar_imp::{ExprId, LoopKind};
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::{Role, TensorId};
@@ -68,14 +69,11 @@ fn factors(kernel: &Kernel, result: &AccessKey) -> Option<(AccessKey, AccessKey)
     found
 }
 
-/// True for a matrix of rows whose coordinates are stored one behind the other.
+/// True for a matrix of rows whose coordinates are stored one for each position, so that a position alone tells its coordinate. Those of
+/// runs and of packed rows follow from the row as well.
 fn is_compressed(kernel: &Kernel, tensor: TensorId) -> bool {
     let format = &kernel.tensors[tensor].format;
     let [rows, columns] = format.levels() else { return false };
-    let stored = columns.properties();
-    format.map().is_none()
-        && rows.properties().full
-        && !stored.full
-        && stored.compact
-        && columns.kind.schema().is_none()
+    let is_stored = [LevelKind::COMPRESSED, LevelKind::UNORDERED].contains(&columns.kind);
+    format.map().is_none() && rows.properties().full && is_stored
 }
