@@ -12,6 +12,7 @@ pub mod data;
 pub mod day;
 pub mod fuzz;
 pub mod generate;
+pub mod inferred;
 pub mod instance;
 pub mod layouts;
 pub mod operators;

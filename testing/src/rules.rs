@@ -1,9 +1,10 @@
 //! The meaning of a program of rules, by enumeration: every rule is evaluated at every point, as the rules are written.
 //!
 //! Nothing here is shared with the translation into statements, which it is to judge: sets are sets of points, and a product is summed
-//! over all values that its variables can have. A file of rules names its trials in comments:
+//! over all values that its variables can have. A file of rules names its trials in comments, and the type of its inputs, if that is not `f64`:
 //!
 //! ```text
+//! # type: i64
 //! # try: n=4 m=3
 //! # try: n=5 m=2
 //! symbols: n, m
@@ -12,6 +13,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use lacunar_formats::DType;
 use lacunar_front::stur::{Access, Factor, Index, Part, Program, Rule, Term};
 use lacunar_sets::{Comparison, Expression, Formula};
 
@@ -70,11 +72,19 @@ enum Value {
 pub fn random(seed: u64) -> String {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut text = "# try: n=4 m=2\n# try: n=3 m=5\nsymbols: n, m\n".to_string();
+    if let Some(dtype) = random.choice([None, None, Some("f32"), Some("i64")]).flatten() {
+        text = format!("# type: {dtype}\n{text}");
+    }
     for (name, sizes) in TENSORS {
         text += &format!("{name}:D({}) := {}\n", names(sizes.len()), bounds(sizes));
     }
     for (name, sizes) in [SETS, MAP] {
         text += &format!("{name}:D({}) := {}\n", names(sizes.len()), bounds(sizes));
+    }
+    for (name, sizes) in TENSORS {
+        if random.u8(0..3) == 0 {
+            text += &structure(&mut random, name, sizes);
+        }
     }
     let terms: Vec<String> = (0..random.usize(1..4)).map(|_| part(&mut random, &bounds(SETS.1))).collect();
     text += &format!("{}:U({}) := {}\n", SETS.0, names(SETS.1.len()), terms.join(" + "));
@@ -92,7 +102,33 @@ pub fn random(seed: u64) -> String {
 
 /// The inputs of random programs.
 const TENSORS: &[(&str, &[&str])] =
-    &[("A", &["n", "m"]), ("B", &["m", "n"]), ("u", &["n"]), ("v", &["m"]), ("w", &["n + m"])];
+    &[("A", &["n", "m"]), ("B", &["m", "n"]), ("Q", &["n", "n"]), ("u", &["n"]), ("v", &["m"]), ("w", &["n + m"])];
+
+/// Structures of vectors of size `N`, of matrices of size `N` x `M`, and of square ones: rules for the unique elements, and for those that
+/// follow from them.
+const OF_VECTORS: &[&str] = &[
+    "T:U(i) := (i = 2*k) * (0 <= i < N)\n",
+    "T:U(i) := (i = 1)\n",
+    "T:U(i) := (0 <= i) * (2*i < N)\nT:R(i, ip) := (2*i >= N) * (i < N) * (ip = N - 1 - i)\n",
+    "T:U(i) := (0 <= i < 2)\nT:R(i, ip) := -2 * (2 <= i < N) * (ip = i % 2)\n",
+];
+const OF_MATRICES: &[&str] = &[
+    "T:U(i, j) := (0 <= j <= i < N) * (j < M)\n",
+    "T:U(i, j) := (0 <= i < N) * (0 <= j < M) * (i - 1 <= j <= i + 1)\n",
+    "T:U(i, j) := (0 <= i < N) * (0 <= j < M) * ((i + j) % 2 = 0)\n",
+    "T:U(i, j) := (0 <= i < N) * (j = 1) + (i = 0) * (0 <= j < M) * (j != 1)\n",
+    "T:U(i, j) := (i = 1) * (j = 0)\n",
+    "T:U(i, j) := (0 <= i < N) * (j = 0)\nT:R(i, j, ip, jp) := (0 <= i < N) * (0 < j < M) * (ip = i) * (jp = 0)\n",
+    "T:U(i, j) := (0 <= i < N) * (0 <= j < 2)\nT:R(i, j, ip, jp) := -2 * (0 <= i < N) * (2 <= j < M) * (ip = i) * (jp = j % 2)\n",
+    "T:U(i, j) := (i = 0) * (0 <= j < M) + (j = 0) * (0 < i < N)\nT:R(i, j, ip, jp) := (0 < i < N) * (0 < j < M) * (i <= j) * (ip = 0) * (jp = j - i) + (0 < i < N) * (0 < j < M) * (j < i) * (ip = i - j) * (jp = 0)\n",
+];
+const OF_SQUARES: &[&str] = &[
+    "T:U(i, j) := (0 <= i <= j < N)\nT:R(i, j, ip, jp) := (0 <= j < i < N) * (ip = j) * (jp = i)\n",
+    "T:U(i, j) := (0 <= i < j < N)\nT:R(i, j, ip, jp) := -1 * (0 <= j < i < N) * (ip = j) * (jp = i)\n",
+    "T:U(i, j) := (i = 0) * (0 <= j < N)\nT:R(i, j, ip, jp) := (0 < i < N) * (0 <= j < N) * (ip = 0) * (jp = (j - i) % N)\n",
+    "T:U(i, j) := (0 <= i < N) * (0 <= j < N) * (i + j < N)\nT:R(i, j, ip, jp) := (0 <= i < N) * (0 <= j < N) * (i + j >= N) * (ip = N - 1 - j) * (jp = N - 1 - i)\n",
+    "T:U(i, j) := (0 <= i = j < N)\n",
+];
 
 /// A tensor of which sets alone are read.
 const SETS: (&str, &[&str]) = ("S", &["n", "m"]);
@@ -107,6 +143,22 @@ const MAPS: &[&str] = &[
     "M:R(i, j, ip, jp) := (0 <= i < n) * (j = 2*k) * (0 < k) * (j < n) * (ip = i) * (jp = 0) + (0 <= i < n) * (j = 1) * (ip = i) * (jp = 0)\n",
     "M:R(i, j, ip, jp) := (0 <= i < n) * (2 <= j < n) * (ip = i) * (jp = j % 2)\n",
 ];
+
+/// A structure of an input.
+fn structure(random: &mut fastrand::Rng, name: &str, sizes: &[&str]) -> String {
+    let kinds = match sizes {
+        [_] => [OF_VECTORS, &[]],
+        [rows, columns] if rows == columns => [OF_MATRICES, OF_SQUARES],
+        _ => [OF_MATRICES, &[]],
+    };
+    let rules = random.choice(kinds.concat()).unwrap_or_default();
+    let whole = |size: &&str| if size.contains(' ') { format!("({size})") } else { (*size).to_string() };
+    let size = |dim: usize| sizes.get(dim).map(whole).unwrap_or_default();
+    rules.replace("T:", &format!("{name}:")).replace('N', &size(0)).replace('M', &size(1))
+}
+
+/// Comparisons that bound a variable.
+const RANGES: &[&str] = &["(-3 <= {} <= 4)", "(0 <= {} < 2*m)", "(-1 <= ({} - 1) / 2 <= m - {})", "({} * {} <= n)"];
 
 /// A term of a set.
 fn part(random: &mut fastrand::Rng, bounds: &str) -> String {
@@ -154,9 +206,8 @@ fn term(random: &mut fastrand::Rng, sizes: &[&str], tensors: &[(String, &[&str])
     let own = known.clone();
     for name in ["d", "e"] {
         if random.u8(0..4) == 0 && !own.is_empty() {
-            let range = if random.bool() { "(-3 <= {} <= 4)" } else { "(0 <= {} < 2*m)" };
             factors.push(match random.u8(0..3) {
-                0 => range.replace("{}", name),
+                0 => random.choice(RANGES).unwrap_or(&"({} = 0)").replace("{}", name),
                 _ => format!("({name} = {})", expression(random, &own)),
             });
             known.push(name);
@@ -204,11 +255,32 @@ pub fn tries(text: &str) -> Vec<Symbols> {
     text.lines().filter_map(|line| line.strip_prefix("# try:")).map(of).collect()
 }
 
+/// The type of the inputs of a file.
+pub fn dtype(text: &str) -> DType {
+    text.lines().find_map(|line| DType::parse(line.strip_prefix("# type:")?)).unwrap_or(DType::F64)
+}
+
 /// The sizes of all tensors that have rules for their dimensions.
 pub fn sizes(program: &Program, symbols: &Symbols) -> BTreeMap<String, Vec<i64>> {
     let state = State { symbols, sets: sets(program, symbols), tensors: BTreeMap::new() };
     let dimensions = state.sets.iter().filter(|((_, part), _)| *part == Part::Dimensions);
     dimensions.map(|((name, _), points)| (name.clone(), extent(program, name, points))).collect()
+}
+
+/// Values with the structure that a program says a tensor has: the unique elements of these, and all that follow from them.
+pub fn structured(program: &Program, symbols: &Symbols, name: &str, values: &Values) -> Values {
+    let sets = sets(program, symbols);
+    let part = |part| sets.get(&(name.to_string(), part));
+    let Some(unique) = part(Part::Unique) else { return values.clone() };
+    let mut elements = values.elements.clone();
+    elements.retain(|point, _| unique.contains_key(point));
+    for (point, coefficient) in part(Part::Redundant).into_iter().flatten() {
+        let (own, source) = point.split_at(values.dims.len());
+        if let Some(value) = elements.get(source).filter(|_| unique.contains_key(source)) {
+            elements.insert(own.to_vec(), coefficient * value);
+        }
+    }
+    Values { dims: values.dims.clone(), elements }
 }
 
 /// The values of all tensors that rules assign, from those of the inputs.

@@ -17,6 +17,7 @@ use lacunar_runtime::coo::Coo;
 
 use crate::compare;
 use crate::entries::{Entries, scalars};
+use crate::inferred;
 use crate::instance::Instance;
 use crate::passed::{Digest, Passed};
 use crate::scalar::Scalar;
@@ -128,6 +129,7 @@ pub fn verify(
             faults.extend(same.err().map(|fault| format!("oracle, against the result known from elsewhere: {fault}")));
         }
     }
+    faults.extend(inferred::faults(instance, &outcomes));
     let mut first: Option<(String, Results)> = None;
     for (engine, job) in jobs {
         let run = job.and_then(|job| guarded(job.run).unwrap_or_else(|message| Err(panicked(message))));

@@ -66,7 +66,7 @@ fn signed(numbers: &[u64]) -> Vec<i64> {
     numbers.iter().map(|number| i64::try_from(*number).unwrap_or(i64::MAX)).collect()
 }
 
-fn times(value: Scalar, by: Coefficient) -> Scalar {
+pub(crate) fn times(value: Scalar, by: Coefficient) -> Scalar {
     let (numerator, denominator) = (by.numerator(), by.denominator());
     match value {
         Scalar::Bool(value) => Scalar::Bool(value && numerator != 0),

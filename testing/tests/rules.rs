@@ -10,13 +10,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use lacunar::{DType, Format};
+use lacunar_formats::Kind;
 use lacunar_front::stur::{self, Program};
 use lacunar_front::{Declarations, Language};
 use lacunar_notation::Role;
 use lacunar_testing::day::today;
 use lacunar_testing::entries::Entries;
 use lacunar_testing::instance::Instance;
-use lacunar_testing::rules::{Symbols, Values, evaluate, random, sizes, tries};
+use lacunar_testing::rules::{Symbols, Values, dtype, evaluate, random, sizes, structured, tries};
 use lacunar_testing::runner::Reference;
 use lacunar_testing::scalar::Scalar;
 use lacunar_testing::suite::{arguments, batches, summary};
@@ -106,7 +107,7 @@ fn instance(
     let mut random = fastrand::Rng::with_seed(7);
     for (tensor, order, _) in program.tensors().into_iter().filter(|(_, _, role)| *role == Role::Input) {
         let dims = sizes.get(&tensor).cloned().unwrap_or_default();
-        let values = input(dims, stored, &mut random);
+        let values = structured(program, symbols, &tensor, &input(dims, (stored, dtype(text)), &mut random));
         let format = match (stored, order) {
             (Stored::Dense, _) | (_, 0) => Format::dense(order),
             (Stored::Sparse, 1) => Format::sv(),
@@ -117,15 +118,17 @@ fn instance(
         inputs.insert(tensor, values);
     }
     let expected = evaluate(program, symbols, &inputs);
-    let given = inputs.iter().map(|(name, values)| (name.clone(), entries(values))).collect();
+    let given = inputs.iter().map(|(name, values)| (name.clone(), entries(values, dtype(text)))).collect();
     let id = format!("{name} {symbols:?} {stored:?}");
     let mut instance = Instance::new(id, text.to_string(), declarations, given)?;
-    instance.expected = expected.iter().map(|(name, values)| (name.clone(), entries(values))).collect();
+    let results = instance.program.tensors.iter().map(|(_, tensor)| (&tensor.name, tensor.dtype));
+    let expect = |(name, dtype): (&String, DType)| Some((name.clone(), entries(expected.get(name)?, dtype)));
+    instance.expected = results.filter_map(expect).collect();
     Ok(instance)
 }
 
 /// Values of a tensor: of all elements, or of some.
-fn input(dims: Vec<i64>, stored: Stored, random: &mut fastrand::Rng) -> Values {
+fn input(dims: Vec<i64>, (stored, dtype): (Stored, DType), random: &mut fastrand::Rng) -> Values {
     let mut points = vec![Vec::new()];
     for size in &dims {
         let longer = |point: &Vec<i64>| (0..*size).map(|at| [point.as_slice(), &[at]].concat()).collect::<Vec<_>>();
@@ -134,18 +137,24 @@ fn input(dims: Vec<i64>, stored: Stored, random: &mut fastrand::Rng) -> Values {
     let mut elements = BTreeMap::new();
     for point in points {
         if matches!(stored, Stored::Dense) || dims.is_empty() || random.u8(0..5) < 3 {
-            elements.insert(point, f64::from(random.u8(1..9)) * 0.5);
+            let value = f64::from(random.u8(1..9));
+            elements.insert(point, if dtype.kind() == Kind::Real { value * 0.5 } else { value });
         }
     }
     Values { dims, elements }
 }
 
-fn entries(values: &Values) -> Entries {
+fn entries(values: &Values, dtype: DType) -> Entries {
     let dims = values.dims.iter().map(|size| u64::try_from(*size).unwrap_or(0)).collect();
-    let mut entries = Entries::empty(dims, DType::F64);
+    let mut entries = Entries::empty(dims, dtype);
     for (point, value) in &values.elements {
         let point = point.iter().map(|at| u64::try_from(*at).unwrap_or(0)).collect();
-        entries.values.insert(point, Scalar::Real(*value));
+        let value = match dtype.kind() {
+            Kind::Real => Scalar::Real(*value),
+            // A fraction would be a fault, which a number that no sum reaches shows.
+            _ => Scalar::Int(if value.fract() == 0.0 { *value as i128 } else { i128::MAX }),
+        };
+        entries.values.insert(point, value);
     }
     entries
 }

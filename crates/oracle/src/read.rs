@@ -434,7 +434,7 @@ impl Reader<'_> {
         let tensor = self.tensor(name, indices.len());
         let indices = self.indices(indices)?;
         // One that is read before it is assigned is given, as inputs are.
-        let dtype = *self.types[tensor.index()].get_or_insert(DType::F64);
+        let dtype = self.type_of(tensor);
         let element = Term { node: Node::Element(tensor, indices), dtype };
         Ok(Value::Typed(cast(element, computed_in(dtype)), dtype))
     }

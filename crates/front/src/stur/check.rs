@@ -109,9 +109,11 @@ fn parts(source: &str, declarations: &Declarations) -> Result<(Translated, State
         return Err(one(error));
     }
     let extents = Extents::of(&program, declarations).map_err(one)?;
-    let statements = Statements::of(&program, &extents).map_err(told)?;
+    let types = types(&written, declarations);
+    let statements = Statements::of(&program, &extents, &types).map_err(told)?;
     let structures = program.structures().map_err(|error| vec![error])?;
-    let declarations = declared(&written, &extents, &statements, declarations);
+    let mut declarations = declared(&written, &extents, &statements, declarations);
+    declarations.dtypes.extend(types);
     let orders = orders(&written, &statements);
     let (text, mut outputs) = (statements.text.clone(), written.outputs.clone());
     if outputs.is_empty() && (!statements.indices.is_empty() || statements.unused.is_some()) {
@@ -164,16 +166,12 @@ fn declared(written: &Program, extents: &Extents, statements: &Statements, given
     }
     declarations.sizes.extend(statements.sizes.clone());
     declarations.dtypes.extend(statements.indices.iter().map(|name| (name.clone(), DType::I64)));
-    for (tensor, dtype) in types(written, given) {
-        if statements.in_parts.contains(&tensor) {
-            declarations.dtypes.entry(tensor).or_insert(dtype);
-        }
-    }
     declarations
 }
 
 /// The types of the tensors that rules assign, by all of their terms: the one that all elements which are read mix into, with fractions where a
-/// term has a number, or an inverse. A tensor that is assigned by several statements would get its type from the first.
+/// term has a number, or an inverse. So a tensor has the same type whatever numbers the symbols are: for some of these, terms are left out, or
+/// become statements of their own. Types that are declared stay.
 fn types(written: &Program, given: &Declarations) -> IndexMap<String, DType> {
     let mut found: IndexMap<String, DType> = IndexMap::new();
     for rule in written.rules.iter().filter(|rule| rule.head.part == Part::Values) {
@@ -181,7 +179,7 @@ fn types(written: &Program, given: &Declarations) -> IndexMap<String, DType> {
             .accesses()
             .skip(1)
             .map(|access| {
-                let own = given.dtypes.get(&access.tensor).or_else(|| found.get(&access.tensor));
+                let own = found.get(&access.tensor).or_else(|| given.dtypes.get(&access.tensor));
                 own.copied().unwrap_or(DType::F64)
             })
             .collect();
@@ -190,7 +188,8 @@ fn types(written: &Program, given: &Declarations) -> IndexMap<String, DType> {
             Some(mixed) if !is_fraction || matches!(mixed.kind(), Kind::Real | Kind::Complex) => mixed,
             _ => DType::F64,
         };
-        found.insert(rule.head.tensor.clone(), dtype);
+        let name = &rule.head.tensor;
+        found.insert(name.clone(), given.dtypes.get(name).copied().unwrap_or(dtype));
     }
     found
 }

@@ -88,7 +88,45 @@ impl Form {
     }
 }
 
+impl Form {
+    /// Narrows the ranges of its variables, if its value lies between two bounds; true if a range has changed.
+    fn confine(&self, (low, high): Bounds, ranges: &mut Ranges) -> bool {
+        let mut changed = false;
+        for (place, (atom, factor)) in self.terms.iter().enumerate() {
+            let mut rest = self.clone();
+            rest.terms.remove(place);
+            let (least, most) = rest.bounds(ranges);
+            // The term is at least `low` where the rest is as large as it can be, and at most `high` where it is as small.
+            let minus = |value: Option<i128>| value.map(|value| -value);
+            let bounds = divided((added(low, minus(most)), added(high, minus(least))), i128::from(*factor));
+            changed |= atom.confine(bounds, ranges);
+        }
+        changed
+    }
+}
+
 impl Atom {
+    /// The same for an atom.
+    fn confine(&self, (low, high): Bounds, ranges: &mut Ranges) -> bool {
+        match self {
+            Atom::Name(name) => {
+                let whole = |value: Option<i128>| value.and_then(|value| i64::try_from(value).ok());
+                let own = ranges.entry(name.clone()).or_default();
+                let met = own.meet(Range { low: whole(low), high: whole(high) });
+                std::mem::replace(own, met) != met
+            }
+            // low <= inner / by, rounded down, says by * low <= inner.
+            Atom::Quotient(inner, by) => {
+                let by = i128::from(*by);
+                let first = |quotient: Option<i128>| quotient.and_then(|quotient| small(quotient.checked_mul(by)?));
+                let last = added(first(high), Some(by - 1));
+                inner.confine((first(low), last), ranges)
+            }
+            Atom::Product(a, b) => a.confine(root(a, b, (low, high)), ranges),
+            Atom::Remainder(..) => false,
+        }
+    }
+
     fn bounds(&self, ranges: &Ranges) -> Bounds {
         match self {
             Atom::Name(name) => {
@@ -128,6 +166,31 @@ fn scaled((low, high): Bounds, factor: i128) -> Bounds {
     if factor < 0 { (times(high), times(low)) } else { (times(low), times(high)) }
 }
 
+/// The bounds of a form whose product with another one lies between two bounds, if the other one is a multiple: then the product is a multiple
+/// of a square.
+fn root(a: &Form, b: &Form, (low, high): Bounds) -> Bounds {
+    let square = || {
+        let (own, other) = (a.terms.first()?.1, b.terms.first()?.1);
+        if a.times(other)? != b.times(own)? {
+            return None;
+        }
+        // a * b = a * a * other / own
+        let (own, other) = (i128::from(own), i128::from(other));
+        let bound = if (own > 0) == (other > 0) { high? } else { low? };
+        bound.checked_mul(own)?.checked_div_euclid(other)?.checked_isqrt()
+    };
+    let root = square();
+    (root.map(|root| -root), root)
+}
+
+/// The bounds of a whole number of which so many times lie between others.
+fn divided((low, high): Bounds, factor: i128) -> Bounds {
+    let minus = |value: Option<i128>| value.map(|value| -value);
+    let ((low, high), factor) = if factor < 0 { ((minus(high), minus(low)), -factor) } else { ((low, high), factor) };
+    let up = |value: i128| -(-value).div_euclid(factor);
+    (low.map(up), high.map(|value| value.div_euclid(factor)))
+}
+
 impl Condition {
     /// Tells if it holds for all values in some ranges.
     pub fn holds(&self, ranges: &Ranges) -> Holds {
@@ -146,32 +209,11 @@ impl Condition {
 
     /// Narrows the ranges of its variables; true if one has changed.
     fn narrow(&self, ranges: &mut Ranges) -> bool {
-        let mut changed = false;
-        let directions: &[i64] = match self.sign {
-            Sign::AtLeast => &[1],
-            Sign::Equal => &[1, -1],
-            Sign::Unequal => &[],
-        };
-        for &direction in directions {
-            for (atom, factor) in &self.form.terms {
-                let Atom::Name(name) = atom else { continue };
-                let rest = self.form.without(name).bounds(ranges);
-                let Some(rest) = (if direction == 1 { rest.1 } else { rest.0.map(|low| -low) }) else { continue };
-                // factor * name + rest >= 0, where the rest is as large as it can be.
-                let factor = i128::from(*factor) * i128::from(direction);
-                let bound = if factor > 0 { -rest.div_euclid(factor) } else { rest.div_euclid(-factor) };
-                let Some(bound) = small(bound).and_then(|bound| i64::try_from(bound).ok()) else { continue };
-                let own = ranges.entry(name.clone()).or_default();
-                let narrower = match factor > 0 {
-                    true => Range { low: Some(bound), high: None },
-                    false => Range { low: None, high: Some(bound) },
-                };
-                let met = own.meet(narrower);
-                changed |= met != *own;
-                *own = met;
-            }
+        match self.sign {
+            Sign::AtLeast => self.form.confine((Some(0), None), ranges),
+            Sign::Equal => self.form.confine((Some(0), Some(0)), ranges),
+            Sign::Unequal => false,
         }
-        changed
     }
 }
 

@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use lacunar_base::Span;
+use lacunar_formats::{DType, Kind};
 
 use super::error::Error;
 use super::extents::Extents;
@@ -49,8 +50,6 @@ pub(super) struct Statements {
     pub numbers: Vec<usize>,
     /// The tensors with the values of placed indices.
     pub indices: BTreeSet<String>,
-    /// The tensors that several statements give values to.
-    pub in_parts: BTreeSet<String>,
     /// The number that mentions tensors, if there is one.
     pub unused: Option<String>,
     /// The number of statements.
@@ -58,14 +57,15 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    /// The statements of a program without symbols.
-    pub fn of(program: &Program, extents: &Extents) -> Result<Statements, Vec<Error>> {
+    /// The statements of a program without symbols. `types` are those of the tensors that its rules assign.
+    pub fn of(program: &Program, extents: &Extents, types: &IndexMap<String, DType>) -> Result<Statements, Vec<Error>> {
         let rules = || program.rules.iter().filter(|rule| rule.head.part == Part::Values);
         let tensors: BTreeSet<String> = rules().flat_map(Rule::accesses).map(|access| access.tensor.clone()).collect();
         let taken = tensors.into_iter().chain(WORDS.iter().map(|word| (*word).to_string())).collect();
         let mut writer = Writer {
             statements: Statements::default(),
             taken,
+            types,
             names: BTreeMap::new(),
             inverse: None,
             made: BTreeMap::new(),
@@ -97,8 +97,10 @@ impl Statements {
     }
 }
 
-struct Writer {
+struct Writer<'a> {
     statements: Statements,
+    /// The types of the tensors that are assigned.
+    types: &'a IndexMap<String, DType>,
     /// The names that a variable can't have.
     taken: BTreeSet<String>,
     /// The names of variables, by those in the rules and the sizes.
@@ -122,13 +124,13 @@ struct Term<'a> {
     names: BTreeMap<String, String>,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn put(&mut self, text: &str) {
         self.statements.text += text;
     }
 
     /// Writes a part that is from a place of the rules.
-    fn part(&mut self, place: Span, write: impl FnOnce(&mut Writer)) {
+    fn part(&mut self, place: Span, write: impl FnOnce(&mut Self)) {
         let start = self.statements.text.len();
         write(self);
         self.statements.places.push((Span::new(start, self.statements.text.len()), place));
@@ -187,9 +189,6 @@ impl Writer {
         {
             self.statement(rule, (&head, &only.names), "=", &scattered);
             return Ok(());
-        }
-        if !scattered.is_empty() {
-            self.statements.in_parts.insert(rule.head.tensor.clone());
         }
         if !plain.is_empty() || scattered.is_empty() {
             let names = self.named(&head);
@@ -276,24 +275,26 @@ impl Writer {
             writer.put(&format!(" {sign} "));
             for (number, term) in terms.iter().enumerate() {
                 writer.put(if number > 0 { " + " } else { "" });
-                writer.part(term.product.span, |writer| writer.term(term));
+                writer.part(term.product.span, |writer| writer.term(&rule.head.tensor, term));
             }
-            writer.put(if terms.is_empty() { "0.0" } else { "" });
+            if terms.is_empty() {
+                let is_bool = writer.types.get(&rule.head.tensor) == Some(&DType::Bool);
+                writer.put(if is_bool { "false" } else { "0" });
+            }
         });
         self.put("\n");
         self.statements.count += 1;
     }
 
-    fn term(&mut self, term: &Term<'_>) {
-        let Product { number, reads, conditions, .. } = term.product;
+    fn term(&mut self, tensor: &str, term: &Term<'_>) {
+        let Product { reads, conditions, .. } = term.product;
         let summed = term.summed();
         if !summed.is_empty() {
             self.put(&format!("sum({}, ", summed.join(", ")));
         }
         let mut separator = "";
-        // A product of comparisons alone would be a truth value.
-        if *number != 1.0 || reads.is_empty() {
-            self.put(&format!("{number:?}"));
+        if let Some(number) = self.number(tensor, term) {
+            self.put(&number);
             separator = " * ";
         }
         for read in reads {
@@ -307,6 +308,21 @@ impl Writer {
             separator = " * ";
         }
         self.put(if summed.is_empty() { "" } else { ")" });
+    }
+
+    /// The number of a product, as the rule's type has it: in one of whole numbers, it can only be that of the values that a variable has which
+    /// is nowhere read, and truth values are the same however often they are added.
+    fn number(&self, tensor: &str, term: &Term<'_>) -> Option<String> {
+        let Product { number, reads, .. } = term.product;
+        let kind = self.types.get(tensor).map(|dtype| dtype.kind());
+        match kind {
+            // A product of comparisons alone would be a truth value.
+            _ if reads.is_empty() => Some(format!("{number:?}")),
+            Some(Kind::Bool) => None,
+            _ if *number == 1.0 => None,
+            Some(Kind::Unsigned | Kind::Signed) => Some(number.to_string()),
+            _ => Some(format!("{number:?}")),
+        }
     }
 
     fn read(&mut self, read: &Read, term: &Term<'_>) {

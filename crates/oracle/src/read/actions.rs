@@ -157,9 +157,10 @@ impl Reader<'_> {
         }
     }
 
-    /// Gives the type of a tensor to those that are swapped with it, or become snapshots of it, and of which nothing else tells one.
-    pub(super) fn exchange(&mut self, tensor: TensorId, dtype: DType) {
-        let mut reached = vec![self.reading.tensors[tensor.index()].name.clone()];
+    /// The tensors that a tensor is swapped with, or is a snapshot of, and those that these are.
+    fn exchanged(&mut self, tensor: TensorId) -> Vec<(String, TensorId)> {
+        let Known { name, order, .. } = self.reading.tensors[tensor.index()].clone();
+        let mut reached = vec![name];
         let mut next = 0;
         while let Some(from) = reached.get(next).cloned() {
             for pair in self.exchanges.iter().filter(|pair| pair.contains(&from)) {
@@ -169,14 +170,33 @@ impl Reader<'_> {
             }
             next += 1;
         }
-        for name in &reached[1..] {
-            let other = self.tensor(name, self.reading.tensors[tensor.index()].order);
-            let is_told = self.told.contains_key(name) || self.types[other.index()].is_none();
-            let is_assigned = self.ast.statements.iter().any(|statement| statement.name.text == *name);
+        let others = reached.into_iter().skip(1);
+        others.map(|name| (name.clone(), self.tensor(&name, order))).collect()
+    }
+
+    /// Gives the type of a tensor to those that are swapped with it, or become snapshots of it, and of which nothing else tells one.
+    pub(super) fn exchange(&mut self, tensor: TensorId, dtype: DType) {
+        for (name, other) in self.exchanged(tensor) {
+            let is_told = self.told.contains_key(&name) || self.types[other.index()].is_none();
+            let is_assigned = self.ast.statements.iter().any(|statement| statement.name.text == name);
             if !is_told && !is_assigned {
                 self.types[other.index()] = Some(dtype);
             }
         }
+    }
+
+    /// The type of a tensor that is read: the one that is known, or that of a tensor that it is exchanged with.
+    pub(super) fn type_of(&mut self, tensor: TensorId) -> DType {
+        let of_others = |reader: &mut Self| {
+            reader
+                .exchanged(tensor)
+                .into_iter()
+                .find_map(|(_, other)| reader.types[other.index()])
+                .unwrap_or(DType::F64)
+        };
+        let dtype = self.types[tensor.index()].unwrap_or_else(|| of_others(self));
+        self.types[tensor.index()] = Some(dtype);
+        dtype
     }
 
     /// The first file that the program reads for a tensor.

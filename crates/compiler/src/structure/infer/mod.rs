@@ -25,7 +25,7 @@ mod unary;
 use std::collections::BTreeMap;
 
 use lacunar_base::Arena;
-use lacunar_notation::{AssignOp, Assignment, Expr, IndexVar, Structure, Tensor, TensorId, VarId};
+use lacunar_notation::{AssignOp, Assignment, Expr, IndexVar, Role, Structure, Tensor, TensorId, VarId};
 use lacunar_sets::{Affine, Piece, Space};
 
 pub use closed::Closed;
@@ -107,7 +107,10 @@ fn inferred(context: &Context<'_>, statement: &Assignment) -> Option<Structure> 
     if statement.op != AssignOp::Set {
         return None;
     }
-    let closed = context.infer(&statement.rhs)?;
+    let closed = match context.reads_fills_beside(&statement.rhs) {
+        true => Closed::general(context, statement.rhs.free_vars())?,
+        false => context.infer(&statement.rhs)?,
+    };
     let closed = repetition::repeated(context, closed, &statement.lhs.vars)?;
     context.result(&closed, &statement.lhs.vars)
 }
@@ -161,6 +164,13 @@ impl<'a> Context<'a> {
     pub fn infer(&self, expr: &Expr) -> Option<Closed> {
         let known = RULES.iter().find_map(|rule| (rule.apply)(self, expr)?.bounded(self));
         known.or_else(|| Closed::general(self, expr.free_vars()))
+    }
+
+    /// True if an index that is a sum may be outside of a tensor whose fill value, which it reads there, is not 0.
+    fn reads_fills_beside(&self, expr: &Expr) -> bool {
+        let accesses = expr.accesses();
+        let any = |is: fn(&Tensor) -> bool| accesses.iter().any(|access| is(&self.tensors[access.tensor]));
+        any(|tensor| tensor.role == Role::Indicator) && any(|tensor| !tensor.fill().is_zero())
     }
 
     /// The space of points over variables.

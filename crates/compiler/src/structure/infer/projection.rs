@@ -2,7 +2,8 @@
 //!
 //! `T(x) = c T(x')` holds if the row of `x` has an element wherever the row of `x'` has one, and each follows from the one of the same `s`,
 //! with the coefficient `c` (Ghorbani et al. 2023, Fig. 9, corrected). If no row has more than one element, the reduction renames: then the
-//! elements may have different `s`. Other reductions than sums know no coefficients.
+//! elements may have different `s`. Other reductions than sums know no coefficients, and the indices that `argmin` and `argmax` find are not 0
+//! where there are none.
 //!
 //! ```text
 //! sum(t, X(t,i) * X(t,j))        (i,j) -> (j,i): for every t
@@ -14,7 +15,7 @@ use lacunar_notation::{Expr, ExprKind, Monoid, VarId};
 use lacunar_sets::{Affine, Coefficient, Map, MapPiece, Piece, Set};
 
 use super::Context;
-use super::closed::Closed;
+use super::closed::{Closed, whole};
 
 /// A reduction over variables, one after the other.
 pub(super) fn projection(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
@@ -25,6 +26,11 @@ pub(super) fn projection(context: &Context<'_>, expr: &Expr) -> Option<Closed> {
     }
     for var in vars {
         closed = reduced(context, closed, *var)?.bounded(context)?;
+    }
+    if monoid.compared().is_some() {
+        // The index of nothing is -1.
+        let support = whole(context, &closed.vars)?;
+        return Closed::new(closed.vars, support, closed.map);
     }
     Some(closed)
 }

@@ -1,0 +1,71 @@
+//! The structures that are inferred for results, compared with the values that the oracle finds, point by point.
+//!
+//! ```text
+//! C(i,j) = L(i,k) * M(k,j), L and M lower        inferred: lower        a fault, if the oracle's C(0, 1) is not 0
+//! ```
+
+use std::collections::BTreeMap;
+
+use lacunar::inside::compiler::structure::results;
+use lacunar_notation::{Structure, TensorId};
+use lacunar_oracle::{Outcome, compare};
+
+use crate::entries::coordinates;
+use crate::instance::Instance;
+use crate::structured::times;
+
+/// The largest number of points of a result that are compared.
+const MOST_POINTS: u64 = 1 << 12;
+
+/// The results that do not have the structures inferred for them, each with an element. Programs with actions besides statements, and tensors
+/// that several statements assign, or that have values before, are left out.
+pub fn faults(instance: &Instance, outcomes: &[Outcome]) -> Vec<String> {
+    let program = &instance.program;
+    if !program.is_sequence() {
+        return Vec::new();
+    }
+    let mut inferred: BTreeMap<TensorId, Vec<Option<Structure>>> = BTreeMap::new();
+    results(program).into_iter().for_each(|(id, structure)| inferred.entry(id).or_default().push(structure));
+    let only = inferred.into_iter().filter_map(|(id, mut all)| Some((id, all.pop()??)).filter(|_| all.is_empty()));
+    only.filter_map(|(id, structure)| {
+        let name = &program.tensors[id].name;
+        let outcome = outcomes.iter().find(|outcome| outcome.name == *name && !instance.given.contains_key(name))?;
+        let at = contradiction(instance, outcome, &structure)?;
+        Some(format!("`{name}` does not have its inferred structure at {at:?}: {structure}"))
+    })
+    .collect()
+}
+
+/// An element that a structure tells another value of.
+fn contradiction(instance: &Instance, outcome: &Outcome, structure: &Structure) -> Option<Vec<u64>> {
+    let entries = &outcome.entries;
+    let count = entries.dims.iter().try_fold(1u64, |all, size| all.checked_mul(*size))?;
+    let dims = entries.dims.iter().map(|size| i64::try_from(*size).ok());
+    let size = |param: &String| {
+        let var = instance.program.vars.iter().find(|(_, var)| Some(var.name.as_str()) == param.strip_prefix("n_"))?;
+        i64::try_from(var.1.size?).ok()
+    };
+    let others = structure.space().params.iter().skip(structure.order()).map(size);
+    let params = dims.chain(others).collect::<Option<Vec<i64>>>()?;
+    if count > MOST_POINTS || !entries.fill.is_zero() {
+        return None;
+    }
+    let value = |point: &[u64]| entries.values.get(point).copied().unwrap_or(entries.fill);
+    coordinates(&entries.dims).find(|point| {
+        let signed: Vec<i64> = point.iter().map(|at| *at as i64).collect();
+        let Some(told) = structure.element(&params, &signed) else { return false };
+        let (source, expected) = match told {
+            Some((source, by)) => {
+                let source: Vec<u64> = source.iter().map(|at| *at as u64).collect();
+                (source.clone(), times(value(&source), by))
+            }
+            None => (point.clone(), entries.fill),
+        };
+        // Structures tell of finite values: the difference of two infinities is no number.
+        let is_number = !value(point).magnitude().is_nan();
+        let is_moot = outcome.moot.contains(point) || outcome.moot.contains(&source);
+        let scale = |point: &Vec<u64>| outcome.scale.get(point).copied().unwrap_or(0.0);
+        let is_same = compare::close(expected, value(point), scale(point).max(scale(&source)), entries.dtype);
+        !is_moot && is_number && !is_same
+    })
+}
