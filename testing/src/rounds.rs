@@ -10,7 +10,7 @@
 
 use fastrand::Rng;
 use lacunar_base::random::Draw;
-use lacunar_formats::{DType, Scalar};
+use lacunar_formats::{DType, Kind, Scalar};
 use lacunar_notation::{BinaryFn, UnaryFn};
 
 use crate::data;
@@ -60,7 +60,15 @@ fn make_up(sketch: &mut Sketch, rng: &mut Rng) {
     tensor.given = false;
     let name = &tensor.name;
     let action = match rng.u8(..4) {
-        0 => format!("fill {name} {}", ["0", "1.5", "-2", "3"][rng.usize(..4)]),
+        0 => {
+            let numbers = match tensor.dtype.unwrap_or(DType::F64).kind() {
+                Kind::Bool => ["true", "false"].as_slice(),
+                Kind::Unsigned => &["0", "3"],
+                Kind::Signed => &["0", "3", "-2"],
+                Kind::Real | Kind::Complex => &["0", "3", "-2", "1.5"],
+            };
+            format!("fill {name} {}", numbers[rng.usize(..numbers.len())])
+        }
         1 => format!("random {name}"),
         2 => format!("random {name} uniform({}) seed {}", rng.u8(..3), rng.u8(..200)),
         _ => format!("random {name} sparse(0.{}) seed {}", rng.u8(1..9), rng.u8(..200)),

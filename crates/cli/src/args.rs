@@ -188,7 +188,7 @@ pub struct ProgramArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 
-    /// Print a stage: notation nodes schedule concrete provenance graph lattice loops passes imp c llvm asm, or all
+    /// Print a stage: program structure nodes notation schedule concrete provenance graph lattice loops passes imp c llvm asm, or all
     #[arg(long, value_name = "STAGE", value_delimiter = ',')]
     pub emit: Vec<String>,
 

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use lacunar_base::Diagnostic;
-use lacunar_notation::{Action, AssignOp, Monoid, Program, Structure, TensorId};
+use lacunar_notation::{Action, AssignOp, Assignment, Expr, ExprKind, Monoid, Program, Structure, TensorId};
 use lacunar_sets::{Affine, Answer, Map, MapPiece, Set, Space};
 
 use super::infer::{infer, is_symmetric};
@@ -42,8 +42,10 @@ pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
         let mut explicit = make_explicit(statement, &mut vars);
         let is_held = held.contains(&target);
         if is_held && explicit.op == AssignOp::Reduce(Monoid::SUM) {
-            // The values before have the structure that is declared, and so have sums of such. Other operations may have no value before.
+            // The values before have the structure that is declared, and so have sums of such.
             explicit.op = AssignOp::Set;
+        } else if is_held && let Some(updated) = updated(program, &explicit) {
+            explicit = updated;
         }
         let declared = program.tensors[target].structure.as_deref();
         let inferred = match declared.filter(|declared| is_symmetric(&explicit, declared, &known)) {
@@ -60,6 +62,20 @@ pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
         };
     }
     found
+}
+
+/// An operation on the values that a tensor has, as a statement that sets it; where there may be no value before, there is none.
+fn updated(program: &Program, statement: &Assignment) -> Option<Assignment> {
+    let (target, vars) = (&program.tensors[statement.lhs.tensor], &statement.lhs.vars);
+    let AssignOp::Reduce(monoid) = statement.op else { return None };
+    let has_all = target.format.packing().is_some() || target.format.is_dense();
+    let is_whole = (1..vars.len()).all(|place| !vars[..place].contains(&vars[place]));
+    if !(has_all && is_whole) {
+        return None;
+    }
+    let before = Expr { kind: ExprKind::Access(statement.lhs.clone()), dtype: target.dtype, span: statement.span };
+    let rhs = Expr::binary(monoid.function(), before, statement.rhs.clone(), target.dtype);
+    Some(Assignment { op: AssignOp::Set, rhs, ..statement.clone() })
 }
 
 /// The tensors that have what is declared of them before and after each statement: those in packed formats, and those that nothing but

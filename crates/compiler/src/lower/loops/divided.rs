@@ -23,11 +23,11 @@ use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::DType;
 use lacunar_imp::{CompareOp, ExprId, LoopKind, UnaryOp};
 use lacunar_notation::concrete::Stmt;
-use lacunar_notation::{BinaryFn, Expr, ExprKind, Literal, Role, Tensor, VarId};
+use lacunar_notation::{BinaryFn, Expr, ExprKind, Literal, Role, Tensor, VarId, WorkspaceKind};
 
 use super::here::Loop;
 use crate::comparisons::{Sum, compared};
-use crate::iterate::lattice::Point;
+use crate::iterate::lattice::{Point, demands_order};
 use crate::levels::At;
 use crate::lower::compute::expr;
 use crate::lower::scope::{Fact, Interval};
@@ -57,7 +57,8 @@ pub(super) type Emit<'e> = dyn FnMut(&mut Lowerer<'_>, &Loop<'_>, Part) -> Resul
 /// The condition that a loop over the positions of iterator `k` is divided by, if there is one.
 pub(super) fn division(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> Option<Division> {
     let iterator = &l.lattice.iterators[k];
-    let properties = cx.kernel.tensors[iterator.access.tensor].format.levels().get(iterator.level)?.properties();
+    let tensor = &cx.kernel.tensors[iterator.access.tensor];
+    let properties = tensor.format.levels().get(iterator.level)?.properties();
     let is_serial = matches!(l.kind(cx), LoopKind::Serial | LoopKind::Unrolled(_));
     let is_alone = l.lattice.points == [Point::of([k])];
     let is_innermost = match l.body {
@@ -65,7 +66,10 @@ pub(super) fn division(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> Option<Divis
         Stmt::Sequence(stmts) => stmts.iter().all(|stmt| matches!(stmt, Stmt::Assign(_))),
         _ => false,
     };
-    if !(properties.ordered && is_serial && is_alone && is_innermost) {
+    // The list of a workspace is sorted where somebody demands that.
+    let is_list = matches!(tensor.role, Role::Workspace(kind) if kind != WorkspaceKind::Sorted);
+    let is_in_order = properties.ordered && (!is_list || demands_order(cx.kernel, l.body, l.var));
+    if !(is_in_order && is_serial && is_alone && is_innermost) {
         return None;
     }
     let mut found = None;

@@ -110,13 +110,8 @@ impl Checker<'_> {
             ActionKind::Write(name, file) => Action::Write(self.tensor(&name.text)?, file.clone()),
             ActionKind::Fill(name, value) => {
                 let tensor = self.changed(name)?;
-                let value = self.condition(value)?;
                 let dtype = self.program.tensors[tensor].dtype;
-                if value.expr.dtype.is_complex() && !dtype.is_complex() {
-                    self.errors.push(ActionMistake::NotANumber { span: name.span }.into());
-                }
-                let expr = value.expr.cast(dtype.arithmetic());
-                Action::Fill(tensor, Condition { expr, ..value })
+                Action::Fill(tensor, self.typed(value, |typer, value| typer.filled((name, dtype), value))?)
             }
             ActionKind::Random { tensor, kind, seed } => {
                 let tensor = self.changed(tensor)?;
@@ -202,6 +197,15 @@ impl Checker<'_> {
 
     /// A number that is computed between statements.
     fn condition(&mut self, expr: &Expr) -> Option<Condition> {
+        self.typed(expr, |typer, expr| typer.expression(expr))
+    }
+
+    /// An expression over numbers, with its types.
+    fn typed(
+        &mut self,
+        expr: &Expr,
+        with_types: impl FnOnce(&mut types::Typer<'_>, &Expr) -> Option<lacunar_notation::Expr>,
+    ) -> Option<Condition> {
         let (mut names, mut declarations) = (Names::of(self.program), Declarations::new());
         for (_, tensor) in self.program.tensors.iter() {
             declarations = declarations.dtype(&tensor.name, tensor.dtype);
@@ -219,7 +223,7 @@ impl Checker<'_> {
             |name: &String| name.strip_prefix("nnz(").and_then(|rest| rest.strip_suffix(')')).map(str::to_string);
         let counted: Vec<String> = names.tensors.keys().skip(first).filter_map(name).collect();
         let counted = counted.iter().map(|name| self.tensor(name)).collect::<Option<Vec<_>>>()?;
-        let expr = types::Typer::new(&names, &declarations, self.errors).expression(&expr)?;
+        let expr = with_types(&mut types::Typer::new(&names, &declarations, self.errors), &expr)?;
         Some(Condition { expr, first_count: first, counted })
     }
 }

@@ -17,7 +17,7 @@ use lacunar_notation::{
     Access, AssignOp, BinaryFn, Expr, ExprKind, Function, Literal, Monoid, Operator, Program, Role, TensorId, UnaryFn,
 };
 
-use super::super::ast::{self, Number, Statement};
+use super::super::ast::{self, Name, Number, Statement};
 use super::super::declarations::Declarations;
 use super::super::error::{Error, StatementMistake, TypeMistake};
 use super::super::operators;
@@ -141,6 +141,28 @@ impl<'a> Typer<'a> {
             self.dtypes[target.index()] = Some(dtype);
             return Some(convert(expr, dtype));
         };
+        let begins = self.begins.get(&target).copied();
+        self.taken_by((&statement.name, to), value, (&statement.rhs, statement.op), begins)
+    }
+
+    /// The value that all elements of a tensor of a type get. `None` after a mistake.
+    pub fn filled(&mut self, tensor: (&Name, DType), expr: &ast::Expr) -> Option<Expr> {
+        let value = self.expr(expr)?;
+        let own = match tensor.1 {
+            DType::Pattern => self.settle_alone(value)?,
+            _ => self.taken_by(tensor, value, (expr, AssignOp::Set), None)?,
+        };
+        Some(own.cast(tensor.1.arithmetic()))
+    }
+
+    /// A value in the type of the tensor that takes it; the number that decided this type, and its place, are told in a mistake.
+    fn taken_by(
+        &mut self,
+        (name, to): (&Name, DType),
+        value: Value,
+        (rhs, op): (&ast::Expr, AssignOp),
+        begins: Option<(i128, Span)>,
+    ) -> Option<Expr> {
         let from = match &value {
             Value::Weak(Weak::Int(_), _) if to == DType::Bool => DType::I64,
             Value::Weak(Weak::Float(_), _) if !to.is_float() => DType::F64,
@@ -149,13 +171,13 @@ impl<'a> Typer<'a> {
         };
         if from.can_assign_to(to) {
             return match value {
-                Value::Typed(expr, _) => match confined(&statement.rhs) {
-                    Some(_) => Some(convert(self.confined_to(expr, &statement.rhs, to.arithmetic()), to)),
+                Value::Typed(expr, _) => match confined(rhs) {
+                    Some(_) => Some(convert(self.confined_to(expr, rhs, to.arithmetic()), to)),
                     None => Some(convert(by_way_of_reals(expr, to), to)),
                 },
                 // An unsigned type has no negative numbers: the positive number is negated, which wraps around.
                 Value::Weak(Weak::Int(number), span)
-                    if number < 0 && to.kind() == Kind::Unsigned && statement.op == AssignOp::Reduce(Monoid::SUM) =>
+                    if number < 0 && to.kind() == Kind::Unsigned && op == AssignOp::Reduce(Monoid::SUM) =>
                 {
                     let value = self.settle(Value::Weak(Weak::Int(-number), span), to)?;
                     let kind = ExprKind::Unary(UnaryFn::Neg, Box::new(value));
@@ -164,10 +186,9 @@ impl<'a> Typer<'a> {
                 weak => Some(convert(self.settle(weak, to)?, to)),
             };
         }
-        let (name, span) = (statement.name.text.clone(), statement.rhs.span);
+        let (name, span) = (name.text.clone(), rhs.span);
         let is_whole = to.is_integer();
         let divides = is_whole && matches!(&value, Value::Typed(expr, _) if divides_integers(expr));
-        let begins = self.begins.get(&target).copied();
         self.errors.push(TypeMistake::Assignable { name, span, from, to, divides, begins }.into());
         None
     }
