@@ -12,6 +12,7 @@ use lacunar_oracle::{Outcome, compare};
 
 use crate::entries::coordinates;
 use crate::instance::Instance;
+use crate::scalar::Scalar;
 use crate::structured::times;
 
 /// The largest number of points of a result that are compared.
@@ -65,7 +66,11 @@ fn contradiction(instance: &Instance, outcome: &Outcome, structure: &Structure) 
         let is_number = !value(point).magnitude().is_nan();
         let is_moot = outcome.moot.contains(point) || outcome.moot.contains(&source);
         let scale = |point: &Vec<u64>| outcome.scale.get(point).copied().unwrap_or(0.0);
-        let is_same = compare::close(expected, value(point), scale(point).max(scale(&source)), entries.dtype);
+        let is_same = match (expected, value(point)) {
+            // Integers wrap around.
+            (Scalar::Int(a), Scalar::Int(b)) => (a - b).rem_euclid(1 << (8 * entries.dtype.size())) == 0,
+            (a, b) => compare::close(a, b, scale(point).max(scale(&source)), entries.dtype),
+        };
         !is_moot && is_number && !is_same
     })
 }

@@ -64,11 +64,13 @@ pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
     found
 }
 
-/// An operation on the values that a tensor has, as a statement that sets it; where there may be no value before, there is none.
+/// An operation on the values that a tensor has, as a statement that sets it; where there may be no value before, there is none. A result
+/// that nobody gives begins with the identity of the operation instead.
 fn updated(program: &Program, statement: &Assignment) -> Option<Assignment> {
     let (target, vars) = (&program.tensors[statement.lhs.tensor], &statement.lhs.vars);
     let AssignOp::Reduce(monoid) = statement.op else { return None };
-    let has_all = target.format.packing().is_some() || target.format.is_dense();
+    let is_given = target.fill.is_some_and(|fill| fill.is_zero());
+    let has_all = is_given && (target.format.packing().is_some() || target.format.is_dense());
     let is_whole = (1..vars.len()).all(|place| !vars[..place].contains(&vars[place]));
     if !(has_all && is_whole) {
         return None;
