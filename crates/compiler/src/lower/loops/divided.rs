@@ -23,11 +23,11 @@ use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::DType;
 use lacunar_imp::{CompareOp, ExprId, LoopKind, UnaryOp};
 use lacunar_notation::concrete::Stmt;
-use lacunar_notation::{BinaryFn, Expr, ExprKind, Literal, Role, Tensor, VarId, WorkspaceKind};
+use lacunar_notation::{BinaryFn, Expr, ExprKind, Literal, Role, Tensor, VarId};
 
 use super::here::Loop;
 use crate::comparisons::{Sum, compared};
-use crate::iterate::lattice::{Point, demands_order};
+use crate::iterate::lattice::Point;
 use crate::levels::At;
 use crate::lower::compute::expr;
 use crate::lower::scope::{Fact, Interval};
@@ -66,9 +66,8 @@ pub(super) fn division(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> Option<Divis
         Stmt::Sequence(stmts) => stmts.iter().all(|stmt| matches!(stmt, Stmt::Assign(_))),
         _ => false,
     };
-    // The list of a workspace is sorted where somebody demands that.
-    let is_list = matches!(tensor.role, Role::Workspace(kind) if kind != WorkspaceKind::Sorted);
-    let is_in_order = properties.ordered && (!is_list || demands_order(cx.kernel, l.body, l.var));
+    // The list of a workspace is sorted only where somebody demands that.
+    let is_in_order = properties.ordered && !tensor.role.is_listed();
     if !(is_in_order && is_serial && is_alone && is_innermost) {
         return None;
     }
