@@ -302,8 +302,10 @@ impl Wanted<'_> {
         times: &mut LoadTimes,
     ) -> Result<Data, Failure> {
         let declared = self.request.declared_dims(self.ast, self.name);
+        // A list of entries cannot say that it is a number.
+        let number = (order == Some(0)).then(Vec::new);
         let options = ReadOptions {
-            dims: declared.filter(|dims| order.is_none_or(|order| dims.len() == order)),
+            dims: declared.filter(|dims| order.is_none_or(|order| dims.len() == order)).or(number),
             progress,
             base: self.request.base,
             pattern: match self.request.declarations.dtypes.get(self.name) {

@@ -101,6 +101,8 @@ fn inputs_of_every_kind() {
     assert_eq!(folder.succeed("run 'y(i) = x(i)' -i x:row.mtx -o y:-"), "1 0\n2 3\n3 0\n4 5\n");
     folder.write("one.mtx", "%%MatrixMarket matrix array real general\n1 1\n7\n");
     assert_eq!(folder.succeed("run 'y = 2 * x' -i x:one.mtx -o y:-"), "14.0\n");
+    folder.succeed("run 'y = 2 * x' -i x:one.mtx -o y:number.tns");
+    assert_eq!(folder.succeed("run 'z = y - 1' -i y:number.tns -o z:-"), "13.0\n");
     assert_eq!(folder.succeed("run 'y = -a' -i a=2.5 -o y:-"), "-2.5\n");
     assert_eq!(folder.succeed("run 'y = a' -i a=2 -t a:f64 -o y:-"), "2.0\n");
     assert_eq!(folder.succeed("run 'y = B(i,j,k)' -i B:t.tns -o y:-"), "3.0\n");

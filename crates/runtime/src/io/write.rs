@@ -213,18 +213,13 @@ fn matrix_market(data: DataRef, field: WriteField) -> Result<(String, Columns), 
     Ok((header, Columns { indices: sparse, base: 1, value: field != "pattern", padding, by_columns: !sparse }))
 }
 
-/// The lines of a tensor file, which has no header but a comment where values are complex, and that of the Tensor Toolbox for a number, as
-/// a line of one field would be an order.
+/// The lines of a tensor file, which has no header but a comment where values are complex.
 fn frostt(data: DataRef, base: IndexBase) -> (String, Columns) {
-    let (order, values) = match data {
-        DataRef::Coordinate(coo) => (coo.dims.len(), &coo.values),
-        DataRef::Dense(dense) => (dense.dims.len(), &dense.values),
+    let values = match data {
+        DataRef::Coordinate(coo) => &coo.values,
+        DataRef::Dense(dense) => &dense.values,
     };
-    let mut header = if field_of(values) == FieldKind::Complex { format!("{COMPLEX}\n") } else { String::new() };
-    if order == 0 {
-        // Order, sizes, and the number of entries.
-        header += &format!("sptensor\n0\n\n{}\n", values.len());
-    }
+    let header = if field_of(values) == FieldKind::Complex { format!("{COMPLEX}\n") } else { String::new() };
     (header, Columns { indices: true, base: base.first(), value: true, padding: 0, by_columns: false })
 }
 
