@@ -157,8 +157,8 @@ impl Drop for ScratchFolder {
     }
 }
 
-/// From here on, the signals that end a program (hangup, interrupt, termination) remove the temporary files and folders
-/// first. For programs, before they start a thread: a library leaves signals to the program that it is part of.
+/// From here on, the signals by which others end a program (hangup, interrupt, termination, a limit on time) remove the temporary files and
+/// folders first. For programs, before they start a thread: a library leaves signals to the program that it is part of.
 #[cfg(unix)]
 pub fn remove_on_signals() {
     signals::watch();
@@ -179,7 +179,16 @@ mod signals {
     const PAUSE: Duration = Duration::from_millis(10);
 
     pub(super) fn watch() {
-        let ending = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
+        let ending = [
+            libc::SIGHUP,
+            libc::SIGINT,
+            libc::SIGTERM,
+            libc::SIGQUIT,
+            libc::SIGXCPU,
+            libc::SIGALRM,
+            libc::SIGUSR1,
+            libc::SIGUSR2,
+        ];
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: a set of signals is made empty before anything else is done with it, and signals of the system are
         // put in. `sigaction` with a null action only asks for the action of a signal, into memory that is large enough

@@ -114,12 +114,12 @@ fn is_empty(folder: &Path) -> bool {
 #[test]
 fn nothing_is_left_of_what_is_interrupted() {
     use std::os::unix::fs::PermissionsExt;
-    let (int, term) = (2, 15);
+    let (int, alarm, term) = (2, 14, 15);
     let folder = Folder::new();
     folder.write("y.tns.gz", "before");
     let files = || folder.files().into_iter().filter(|name| name != "tmp").collect::<Vec<_>>();
     let before = files();
-    for signal in [int, term] {
+    for signal in [int, alarm, term] {
         let writing = start(&folder, "run 'y(i) = x(i)' -g x:rand -d i:20000000 -o y:y.tns.gz", "cc");
         wait_for("a part of the file", || files().len() > before.len());
         interrupt(writing, signal);
