@@ -98,7 +98,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         }
         read.extend(made);
     }
-    structured::apply(program, (&request, values), &mut declarations, &mut read)?;
+    structured::apply(program, &request, &mut declarations, &mut read)?;
     let mut options = Options {
         declarations,
         backend: request.backend,
@@ -119,6 +119,10 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         if inputs::choose_format((program, &request), &options, input, &mut times)? {
             declare(&mut options.declarations, input);
         }
+    }
+    // Shipped kernels take whole tensors.
+    if values == Values::All {
+        structured::keep_unique(program, &mut options.declarations, &mut read)?;
     }
     Ok(Prepared { request, inputs: read, options, times })
 }

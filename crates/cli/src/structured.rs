@@ -1,8 +1,8 @@
 //! Inputs with a declared structure: files are compared with it, made-up values get it, and elements that follow from others are
 //! dropped if the program reads each element once.
 //!
-//! On entry: inputs as they were read or made up. On exit: those of structured tensors have their structures; the declarations tell of
-//! which the unique elements alone are left.
+//! On entry: inputs as they were read or made up. On exit: those of structured tensors have their structures ([`apply`]); once all formats are
+//! known, the declarations tell of which the unique elements alone are left ([`keep_unique`]).
 
 use lacunar::inside::compiler::structure::settle;
 use lacunar::inside::notation::{self, Structure};
@@ -11,7 +11,7 @@ use lacunar_front::{Declarations, Language, check};
 
 use crate::failure::Failure;
 use crate::inputs::{Input, tensor_of};
-use crate::prepare::{Values, declare};
+use crate::prepare::declare;
 use crate::program::Program;
 use crate::request::{Origin, Request};
 
@@ -21,7 +21,7 @@ use crate::request::{Origin, Request};
 /// An element of a file contradicts; the structure does not fit the tensor; memory is refused.
 pub fn apply(
     program: &Program,
-    (request, values): (&Request, Values),
+    request: &Request,
     declarations: &mut Declarations,
     inputs: &mut [Input],
 ) -> Result<(), Failure> {
@@ -47,15 +47,17 @@ pub fn apply(
         }
         declare(declarations, input);
     }
-    // Shipped kernels take whole tensors.
-    if values == Values::All {
-        keep_unique(program, declarations, inputs)?;
-    }
     Ok(())
 }
 
 /// Drops the elements that follow from others, of the inputs that the program reads once.
-fn keep_unique(program: &Program, declarations: &mut Declarations, inputs: &mut [Input]) -> Result<(), Failure> {
+///
+/// # Errors
+/// Memory is refused.
+pub fn keep_unique(program: &Program, declarations: &mut Declarations, inputs: &mut [Input]) -> Result<(), Failure> {
+    if declarations.structures.is_empty() && program.language == Language::Statements {
+        return Ok(());
+    }
     let checked = check(&program.text, declarations).map_err(|mistakes| program.mistakes(mistakes))?;
     let structured = inputs.iter().filter(|input| structure_of(&checked, &input.name).is_some());
     declarations.unique = structured.map(|input| input.name.clone()).collect();

@@ -40,6 +40,20 @@ fn inputs_have_the_structure_that_rules_say() {
 }
 
 #[test]
+fn a_declared_structure_of_a_result_is_contradicted_by_an_element() {
+    let folder = Folder::new();
+    let square = |name: &str| format!("{name}:D(i, j) := (0 <= i < n) * (0 <= j < n)\n");
+    let upper = |name: &str| format!("{}{name}:U(i, j) := (0 <= i <= j < n)\n", square(name));
+    let rules = format!("symbols: n\n{}{}{}C(i, j) := A(i, k) * B(k, j)\n", upper("A"), upper("B"), square("C"));
+    folder.write("two.stur", &rules);
+    folder.succeed("run two.stur -g A:rand -g B:rand -d n:6 -p C:upper --check");
+    for size in [3, 6, 50] {
+        let line = format!("run two.stur -g A:rand -g B:rand -d n:{size} -p C:lower");
+        folder.fail(&line, 2, &format!("of {size} x {size}, element (0, 1) is not known to be 0"));
+    }
+}
+
+#[test]
 fn the_size_of_a_file_tells_symbols_and_a_symbol_the_size_of_a_file() {
     let folder = folder();
     assert_eq!(folder.succeed("run p.stur -i A:a.mtx -o y:- --check"), "1 22.0\n2 0.0\n3 20.0\n");

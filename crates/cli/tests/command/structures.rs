@@ -83,6 +83,10 @@ fn kernels_read_each_element_once() {
         let whole = folder.succeed(&format!("{line} --check --explain"));
         assert!(whole.contains(&format!("`A` is stored whole: {why}")), "{whole}");
     }
+    // A format is chosen for the whole tensor, of which half is stored where the format allows it.
+    for shape in ["-g 'A:sparse(0.3)' -d A:100,100", "-i A:mesh.mtx", "-g A:rand -d A:40,40"] {
+        folder.succeed(&format!("run 'y(i) = A(i,j) * x(j)' {shape} -g x:rand -p A:symmetric -f A:auto --check"));
+    }
     // A loop ends where the triangle does.
     let line = "run 'y(i) = A(i,j) * x(j)' -g A:rand -d A:9,9 -g x:rand -p A:lower --check --emit imp";
     let loops = folder.succeed(line);

@@ -129,7 +129,7 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
         let Some(declared) = tensor.structure.as_deref() else { continue };
         let fault = match &inferred {
             None => Some("what is known of the operands does not tell its structure".to_string()),
-            Some(inferred) => contradiction(declared, inferred),
+            Some(inferred) => contradiction(declared, inferred, sizes(program, target, inferred).as_deref()),
         };
         if let Some(fault) = fault {
             let message = format!("`{}` need not have the structure that is declared", tensor.name);
@@ -140,8 +140,20 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The reason why a tensor that has one structure need not have another; `None` if it has.
-fn contradiction(declared: &Structure, inferred: &Structure) -> Option<String> {
+/// The parameters of a structure that was inferred for a tensor, if all are known: the sizes of its dimensions, then those of variables.
+fn sizes(program: &Program, tensor: TensorId, inferred: &Structure) -> Option<Vec<i64>> {
+    let own = program.tensors[tensor].dims.iter().copied();
+    let of = |param: &String| {
+        let var = program.vars.iter().find(|(_, var)| param.strip_prefix("n_") == Some(var.name.as_str()))?;
+        var.1.size
+    };
+    let others = inferred.space().params.iter().skip(inferred.order()).map(of);
+    own.chain(others).map(|size| i64::try_from(size?).ok()).collect()
+}
+
+/// The reason why a tensor that has one structure need not have another; `None` if it has. An example is of small sizes, or of the sizes that
+/// are known.
+fn contradiction(declared: &Structure, inferred: &Structure, known: Option<&[i64]>) -> Option<String> {
     let unknown = || Some("it can't be told whether it has".to_string());
     if declared == inferred {
         return None;
@@ -153,7 +165,7 @@ fn contradiction(declared: &Structure, inferred: &Structure) -> Option<String> {
     let (Some(own), Some(closed)) = (own, closed) else { return unknown() };
     let Some(outside) = own.subtract(&support) else { return unknown() };
     if !outside.is_empty().is_yes() {
-        return match example(inferred, |params, point| outside.contains(params, point)) {
+        return match example(inferred, known, |params, point| outside.contains(params, point)) {
             Some((sizes, point)) => Some(format!("of {sizes}, element {point} is not known to be 0")),
             None => unknown(),
         };
@@ -166,7 +178,7 @@ fn contradiction(declared: &Structure, inferred: &Structure) -> Option<String> {
             continue;
         }
         let differs = |params: &[i64], point: &[i64]| Some(kept.at(params, point)? != through.at(params, point)?);
-        return match example(inferred, differs) {
+        return match example(inferred, known, differs) {
             Some((sizes, point)) => Some(format!("of {sizes}, element {point} is not known to follow from the other")),
             None => unknown(),
         };
@@ -198,30 +210,47 @@ fn of_sizes(structure: &Structure, space: &Space) -> Option<Set> {
 }
 
 /// Sizes and a point of which something holds, in words.
-fn example(structure: &Structure, mut holds: impl FnMut(&[i64], &[i64]) -> Option<bool>) -> Option<(String, String)> {
-    let (params, order) = (structure.space().params.len(), structure.order());
-    let mut sizes = vec![SIZES.start; params];
-    let mut looked_at = 0;
+fn example(
+    structure: &Structure,
+    known: Option<&[i64]>,
+    mut holds: impl FnMut(&[i64], &[i64]) -> Option<bool>,
+) -> Option<(String, String)> {
+    let order = structure.order();
+    let words = |numbers: &[i64], between: &str| numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(between);
+    let mut found = |sizes: &[i64], left: &mut usize| {
+        let point = point_of(structure, sizes, left, &mut holds)?;
+        Some((words(&sizes[..order], " x "), format!("({})", words(&point, ", "))))
+    };
+    let mut sizes = vec![SIZES.start; structure.space().params.len()];
+    let mut left = MOST_POINTS;
     loop {
-        let mut point = vec![0; order];
-        let mut is_left = structure.context().contains(&sizes, &[]) == Some(true);
-        while is_left {
-            looked_at += 1;
-            if looked_at > MOST_POINTS {
-                return None;
-            }
-            if holds(&sizes, &point) == Some(true) {
-                let words = |numbers: &[i64], between: &str| {
-                    numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(between)
-                };
-                return Some((words(&sizes[..order], " x "), format!("({})", words(&point, ", "))));
-            }
-            is_left = advance(&mut point, |dim| 0..sizes[dim]);
+        if let Some(example) = found(&sizes, &mut left) {
+            return Some(example);
         }
-        if !advance(&mut sizes, |_| SIZES) {
-            return None;
+        if left == 0 || !advance(&mut sizes, |_| SIZES) {
+            break;
         }
     }
+    found(known?, &mut { MOST_POINTS })
+}
+
+/// A point of a tensor of some sizes of which something holds, among the first so many.
+fn point_of(
+    structure: &Structure,
+    sizes: &[i64],
+    left: &mut usize,
+    holds: &mut impl FnMut(&[i64], &[i64]) -> Option<bool>,
+) -> Option<Vec<i64>> {
+    let mut point = vec![0; structure.order()];
+    let mut is_left = !sizes.contains(&0) && structure.context().contains(sizes, &[]) == Some(true);
+    while is_left {
+        *left = left.checked_sub(1)?;
+        if holds(sizes, &point) == Some(true) {
+            return Some(point);
+        }
+        is_left = advance(&mut point, |dim| 0..sizes[dim]);
+    }
+    None
 }
 
 /// The next numbers in their ranges, the last changing the fastest; false after the last ones.

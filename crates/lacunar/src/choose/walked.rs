@@ -13,6 +13,7 @@
 
 use lacunar_base::Category;
 use lacunar_compiler::plan::{self, Memory, Plan, Request};
+use lacunar_compiler::structure::settle;
 use lacunar_formats::{Format, FormatSpec};
 use lacunar_front::Declarations;
 use lacunar_notation::schedule::{CommandKind, Race, Unit};
@@ -47,14 +48,14 @@ impl Walk {
 /// The demands of a program on a tensor, for which `plain` is a format.
 pub(super) fn walk(needs: &Needs<'_>, plain: &Format) -> Result<Walk, Error> {
     let order = plain.order();
-    let (program, tensor) = checked(needs, plain)?;
+    let (program, tensor, completed) = checked(needs, plain)?;
     let Some(tensor) = tensor else { return Ok(Walk::of_any(order)) };
     // A schedule that cannot be carried out is told where the program is compiled.
     let Some(natural) = plans(needs, &program)? else {
         return Ok(Walk { modes: (0..order).collect(), padded: false, narrow: false, conversions: 0 });
     };
     let mut modes: Vec<usize> = (0..order).collect();
-    let mut best = conversions(&natural);
+    let mut best = completed + conversions(&natural);
     let wanted = natural.iter().find_map(|plan| converted_to(plan, &program, tensor));
     let turned = match wanted {
         Some(format) if format.map().is_none() => Some(format.mode_order().to_vec()),
@@ -63,14 +64,14 @@ pub(super) fn walk(needs: &Needs<'_>, plain: &Format) -> Result<Walk, Error> {
         _ => None,
     };
     if let Some(turned) = turned.filter(|turned| *turned != modes) {
-        let (program_turned, _) = checked(needs, &plain.clone().with_mode_order(turned.clone())?)?;
+        let (program_turned, _, completed) = checked(needs, &plain.clone().with_mode_order(turned.clone())?)?;
         let merit = |plans: &[Plan], program: &Program| {
             let kept = plans.iter().all(|plan| converted_to(plan, program, tensor).is_none());
             (kept, std::cmp::Reverse(conversions(plans)), shared_without_races(plans))
         };
         let others = plans(needs, &program_turned)?;
         if let Some(others) = others.filter(|others| merit(others, &program_turned) > merit(&natural, &program)) {
-            (modes, best) = (turned, conversions(&others));
+            (modes, best) = (turned, completed + conversions(&others));
         }
     }
     let reading = |statement: &&Assignment| statement.rhs.accesses().iter().any(|access| access.tensor == tensor);
@@ -84,11 +85,11 @@ pub(super) fn walk(needs: &Needs<'_>, plain: &Format) -> Result<Walk, Error> {
 /// The place of the first candidate that the program walks through as it is; the last one that is asked for otherwise.
 pub(super) fn first_walked(needs: &Needs<'_>, walk: &Walk, candidates: &[Candidate]) -> Result<usize, Error> {
     for (place, candidate) in candidates.iter().enumerate() {
-        let (program, tensor) = checked(needs, &candidate.format)?;
+        let (program, tensor, completed) = checked(needs, &candidate.format)?;
         let Some(tensor) = tensor else { return Ok(0) };
         let Some(plans) = plans(needs, &program)? else { continue };
         let kept = plans.iter().all(|plan| converted_to(plan, &program, tensor).is_none());
-        if kept && conversions(&plans) <= walk.conversions {
+        if kept && completed + conversions(&plans) <= walk.conversions {
             return Ok(place);
         }
     }
@@ -96,18 +97,20 @@ pub(super) fn first_walked(needs: &Needs<'_>, walk: &Walk, candidates: &[Candida
     Ok(candidates.iter().position(|one| one.convert == 0.0).unwrap_or(0))
 }
 
-/// The program with the tensor in a format, and the tensor, if it is in it.
-fn checked(needs: &Needs<'_>, format: &Format) -> Result<(Program, Option<TensorId>), Error> {
+/// The program with the tensor in a format; the tensor, if it is in it; and the number of tensors that are completed first, as their unique
+/// elements are not enough.
+fn checked(needs: &Needs<'_>, format: &Format) -> Result<(Program, Option<TensorId>, usize), Error> {
     let mut declarations: Declarations = needs.options.declarations.clone();
     // Other tensors whose format is chosen, too, are taken as stored in rows until it is their turn.
     for spec in declarations.formats.values_mut().filter(|spec| spec.uses().is_some()) {
         *spec = FormatSpec::Csf;
     }
     declarations.formats.insert(needs.tensor.to_string(), format.into());
-    let program = lacunar_front::check(needs.program, &declarations)
+    let mut program = lacunar_front::check(needs.program, &declarations)
         .map_err(|diagnostics| Error::program(needs.program, diagnostics))?;
+    let completed = settle(&mut program).len();
     let tensor = program.tensors.iter().find(|(_, tensor)| tensor.name == needs.tensor).map(|(id, _)| id);
-    Ok((program, tensor))
+    Ok((program, tensor, completed))
 }
 
 /// A plan for each statement, by the program's schedule where it has one; `None` if that is refused.

@@ -224,3 +224,18 @@ fn a_program_without_entries_has_nothing_to_choose_by() {
         ("auto".to_string(), "auto(7)".to_string())
     );
 }
+
+#[test]
+fn unique_elements_are_stored_in_a_format_that_is_chosen() {
+    let program = "y(i) = A(i,j) * x(j)";
+    let half = matrix([300, 300], |i, j| i / 3 == j / 3 && i <= j).into_dyn();
+    let x = Tensor::from_slice(&[300], &[1.0; 300]).unwrap();
+    let [chosen, rows] = [Format::auto(), Format::csr().into()].map(|format: FormatSpec| {
+        let options = Options::new().format("A", format).structure("A:symmetric").unwrap().unique("A");
+        let (options, a) = options.choose(program, "A", half.clone()).unwrap();
+        let kernel = Kernel::compile(program, &options).unwrap();
+        let mut run = kernel.run_named(&[("A", &a), ("x", x.as_dyn())]).unwrap();
+        run.results.swap_remove(0).1.to_dense::<f64>().unwrap()
+    });
+    assert_eq!(chosen, rows);
+}
