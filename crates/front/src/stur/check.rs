@@ -104,7 +104,16 @@ fn parts(source: &str, declarations: &Declarations) -> Result<(Translated, State
     let one = |error| told(vec![error]);
     arranged(&written).map_err(told)?;
     let known = symbols(&written, declarations).map_err(one)?;
-    let program = with_numbers(&parse_with(source, &|name| known.get(name).copied())?, &known);
+    let parsed = parse_with(source, &|name| known.get(name).copied()).map_err(|mistakes| {
+        // Where a number has to stand, so may a symbol whose value is known.
+        let symbol = mistakes.first().and_then(|mistake| mistake.labels.first()).and_then(|label| {
+            let name = source.get(label.span.start as usize..label.span.end as usize)?;
+            let is_open = written.symbols.iter().any(|symbol| symbol == name) && !known.contains_key(name);
+            is_open.then(|| Error::Symbol { span: label.span, name: name.to_string() })
+        });
+        symbol.map_or(mistakes, one)
+    })?;
+    let program = with_numbers(&parsed, &known);
     if let Some(error) = unknown(&program.rules, &written.symbols) {
         return Err(one(error));
     }
