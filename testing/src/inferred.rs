@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use lacunar::inside::compiler::structure::results;
+use lacunar::inside::compiler::structure::{parameters, results};
 use lacunar_notation::{Structure, TensorId};
 use lacunar_oracle::{Outcome, compare};
 
@@ -31,30 +31,24 @@ pub fn faults(instance: &Instance, outcomes: &[Outcome]) -> Vec<String> {
     only.filter_map(|(id, structure)| {
         let name = &program.tensors[id].name;
         let outcome = outcomes.iter().find(|outcome| outcome.name == *name && !instance.given.contains_key(name))?;
-        let at = contradiction(instance, outcome, &structure)?;
+        let at = contradiction(outcome, &structure, &parameters(program, id, &structure)?)?;
         Some(format!("`{name}` does not have its inferred structure at {at:?}: {structure}"))
     })
     .collect()
 }
 
-/// An element that a structure tells another value of.
-fn contradiction(instance: &Instance, outcome: &Outcome, structure: &Structure) -> Option<Vec<u64>> {
+/// The first element whose value differs from the one that the structure tells. Results with more than [`MOST_POINTS`] elements, and those whose
+/// fill value is not 0, are not compared.
+fn contradiction(outcome: &Outcome, structure: &Structure, params: &[i64]) -> Option<Vec<u64>> {
     let entries = &outcome.entries;
     let count = entries.dims.iter().try_fold(1u64, |all, size| all.checked_mul(*size))?;
-    let dims = entries.dims.iter().map(|size| i64::try_from(*size).ok());
-    let size = |param: &String| {
-        let var = instance.program.vars.iter().find(|(_, var)| Some(var.name.as_str()) == param.strip_prefix("n_"))?;
-        i64::try_from(var.1.size?).ok()
-    };
-    let others = structure.space().params.iter().skip(structure.order()).map(size);
-    let params = dims.chain(others).collect::<Option<Vec<i64>>>()?;
     if count > MOST_POINTS || !entries.fill.is_zero() {
         return None;
     }
     let value = |point: &[u64]| entries.values.get(point).copied().unwrap_or(entries.fill);
     coordinates(&entries.dims).find(|point| {
         let signed: Vec<i64> = point.iter().map(|at| *at as i64).collect();
-        let Some(told) = structure.element(&params, &signed) else { return false };
+        let Some(told) = structure.element(params, &signed) else { return false };
         let (source, expected) = match told {
             Some((source, by)) => {
                 let source: Vec<u64> = source.iter().map(|at| *at as u64).collect();

@@ -99,7 +99,22 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         read.extend(made);
     }
     structured::apply(program, &request, &mut declarations, &mut read)?;
-    let mut options = Options {
+    let mut options = options(&request, args, declarations);
+    for input in &mut read {
+        if inputs::choose_format((program, &request), &options, input, &mut times)? {
+            declare(&mut options.declarations, input);
+        }
+    }
+    // Shipped kernels take whole tensors.
+    if values == Values::All {
+        structured::keep_unique(program, &mut options.declarations, &mut read)?;
+    }
+    Ok(Prepared { request, inputs: read, options, times })
+}
+
+/// The options of the flags.
+fn options(request: &Request, args: &ProgramArgs, declarations: Declarations) -> Options {
+    Options {
         declarations,
         backend: request.backend,
         search: request.search,
@@ -114,17 +129,7 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
         structures_hold: true,
         emit: request.stages.iter().map(|stage| stage.0.to_string()).collect(),
         ..Options::default()
-    };
-    for input in &mut read {
-        if inputs::choose_format((program, &request), &options, input, &mut times)? {
-            declare(&mut options.declarations, input);
-        }
     }
-    // Shipped kernels take whole tensors.
-    if values == Values::All {
-        structured::keep_unique(program, &mut options.declarations, &mut read)?;
-    }
-    Ok(Prepared { request, inputs: read, options, times })
 }
 
 /// Takes inputs whose format is chosen from their entries as stored in rows until these are known.

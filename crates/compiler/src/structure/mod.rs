@@ -31,4 +31,4 @@ pub(crate) use confine::confined;
 pub(crate) use follow::{followers, packed};
 pub use infer::infer;
 pub use mirror::settle;
-pub use results::{check, results};
+pub use results::{check, parameters, results};

@@ -64,8 +64,8 @@ pub fn results(program: &Program) -> Vec<(TensorId, Option<Structure>)> {
     found
 }
 
-/// An operation on the values that a tensor has, as a statement that sets it; where there may be no value before, there is none. A result
-/// that nobody gives begins with the identity of the operation instead.
+/// Rewrites `A op= e` as `A = A op e`. `None` if an element of `A` may have no value before the statement: in a sparse format, and in a result
+/// that begins with the identity of `op`.
 fn updated(program: &Program, statement: &Assignment) -> Option<Assignment> {
     let (target, vars) = (&program.tensors[statement.lhs.tensor], &statement.lhs.vars);
     let AssignOp::Reduce(monoid) = statement.op else { return None };
@@ -129,7 +129,7 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
         let Some(declared) = tensor.structure.as_deref() else { continue };
         let fault = match &inferred {
             None => Some("what is known of the operands does not tell its structure".to_string()),
-            Some(inferred) => contradiction(declared, inferred, sizes(program, target, inferred).as_deref()),
+            Some(inferred) => contradiction(declared, inferred, parameters(program, target, inferred).as_deref()),
         };
         if let Some(fault) = fault {
             let message = format!("`{}` need not have the structure that is declared", tensor.name);
@@ -140,8 +140,9 @@ pub fn check(program: &Program) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The parameters of a structure that was inferred for a tensor, if all are known: the sizes of its dimensions, then those of variables.
-fn sizes(program: &Program, tensor: TensorId, inferred: &Structure) -> Option<Vec<i64>> {
+/// The values of the parameters of a structure that was inferred for a tensor: the sizes of its dimensions, then those of variables. `None` if
+/// one is not known.
+pub fn parameters(program: &Program, tensor: TensorId, inferred: &Structure) -> Option<Vec<i64>> {
     let own = program.tensors[tensor].dims.iter().copied();
     let of = |param: &String| {
         let var = program.vars.iter().find(|(_, var)| param.strip_prefix("n_") == Some(var.name.as_str()))?;
@@ -151,8 +152,8 @@ fn sizes(program: &Program, tensor: TensorId, inferred: &Structure) -> Option<Ve
     own.chain(others).map(|size| i64::try_from(size?).ok()).collect()
 }
 
-/// The reason why a tensor that has one structure need not have another; `None` if it has. An example is of small sizes, or of the sizes that
-/// are known.
+/// The reason why a tensor with the inferred structure need not have the declared one; `None` if it has. The reason names an element of a small
+/// tensor, or of a tensor of the known sizes.
 fn contradiction(declared: &Structure, inferred: &Structure, known: Option<&[i64]>) -> Option<String> {
     let unknown = || Some("it can't be told whether it has".to_string());
     if declared == inferred {

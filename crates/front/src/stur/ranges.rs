@@ -86,19 +86,16 @@ impl Form {
         }
         sum
     }
-}
 
-impl Form {
-    /// Narrows the ranges of its variables, if its value lies between two bounds; true if a range has changed.
+    /// Narrows the ranges of its variables to those at which its value lies between two bounds; true if a range has changed.
     fn confine(&self, (low, high): Bounds, ranges: &mut Ranges) -> bool {
         let mut changed = false;
         for (place, (atom, factor)) in self.terms.iter().enumerate() {
             let mut rest = self.clone();
             rest.terms.remove(place);
             let (least, most) = rest.bounds(ranges);
-            // The term is at least `low` where the rest is as large as it can be, and at most `high` where it is as small.
-            let minus = |value: Option<i128>| value.map(|value| -value);
-            let bounds = divided((added(low, minus(most)), added(high, minus(least))), i128::from(*factor));
+            // low - most <= term <= high - least
+            let bounds = divided((added(low, negated(most)), added(high, negated(least))), i128::from(*factor));
             changed |= atom.confine(bounds, ranges);
         }
         changed
@@ -160,14 +157,18 @@ fn added(a: Option<i128>, b: Option<i128>) -> Option<i128> {
     small(a? + b?)
 }
 
+fn negated(value: Option<i128>) -> Option<i128> {
+    value.map(|value| -value)
+}
+
 /// The bounds of so many times something.
 fn scaled((low, high): Bounds, factor: i128) -> Bounds {
     let times = |value: Option<i128>| value.and_then(|value| small(value.checked_mul(factor)?));
     if factor < 0 { (times(high), times(low)) } else { (times(low), times(high)) }
 }
 
-/// The bounds of a form whose product with another one lies between two bounds, if the other one is a multiple: then the product is a multiple
-/// of a square.
+/// The bounds of a form `a`, if the product `a * b` lies between two bounds and `b` is a multiple of `a`: the product is then a multiple of the
+/// square of `a`. Otherwise none are known.
 fn root(a: &Form, b: &Form, (low, high): Bounds) -> Bounds {
     let square = || {
         let (own, other) = (a.terms.first()?.1, b.terms.first()?.1);
@@ -183,10 +184,10 @@ fn root(a: &Form, b: &Form, (low, high): Bounds) -> Bounds {
     (root.map(|root| -root), root)
 }
 
-/// The bounds of a whole number of which so many times lie between others.
+/// The bounds of a whole number `x`, if `factor * x` lies between two bounds.
 fn divided((low, high): Bounds, factor: i128) -> Bounds {
-    let minus = |value: Option<i128>| value.map(|value| -value);
-    let ((low, high), factor) = if factor < 0 { ((minus(high), minus(low)), -factor) } else { ((low, high), factor) };
+    let ((low, high), factor) =
+        if factor < 0 { ((negated(high), negated(low)), -factor) } else { ((low, high), factor) };
     let up = |value: i128| -(-value).div_euclid(factor);
     (low.map(up), high.map(|value| value.div_euclid(factor)))
 }
