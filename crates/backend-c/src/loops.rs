@@ -61,7 +61,7 @@ impl KernelPrinter<'_> {
         match kind {
             LoopKind::Serial => {}
             LoopKind::Parallel => return self.parallel_loop(&name, &head, body),
-            LoopKind::Vector(width) => self.simd(stmt, width, body),
+            LoopKind::Vector(lanes) => self.simd(stmt, lanes.width, body),
             LoopKind::Unrolled(times) => self.unroll(times, count),
         }
         self.braces(head, |printer| printer.block(body));

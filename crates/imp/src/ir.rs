@@ -217,10 +217,26 @@ pub enum LoopKind {
     Serial,
     /// Iterations on several threads.
     Parallel,
-    /// Up to so many neighboring iterations at once; 0: as many as suit the machine.
-    Vector(u32),
+    /// Several neighboring iterations at once.
+    Vector(Lanes),
     /// The body repeated so often for each turn; 0: for every iteration.
     Unrolled(u32),
+}
+
+impl LoopKind {
+    /// As many neighboring iterations at once as suit the machine.
+    pub const VECTOR: LoopKind = LoopKind::Vector(Lanes { width: 0, steady: false, near: false });
+}
+
+/// The neighboring iterations that a vector loop takes at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Lanes {
+    /// Up to so many; 0: as many as suit the machine.
+    pub width: u32,
+    /// True if the loop runs over segments whose lengths are steady: a processor foresees most branches that depend on them.
+    pub steady: bool,
+    /// True if the caches hold what the loop reads by its counter.
+    pub near: bool,
 }
 
 /// The reason why a kernel stopped. The numbers are the kernel's return values; 3 is that of a process that cancels it.

@@ -15,7 +15,7 @@ use lacunar_formats::DType;
 use rustc_hash::FxHashMap;
 
 use crate::ir::{
-    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Const, Expr, ExprId, Function, LoopKind, Param, Status,
+    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Const, Expr, ExprId, Function, Lanes, LoopKind, Param, Status,
     Stmt, Var, VarId,
 };
 use crate::verify::MAX_NESTING;
@@ -365,7 +365,9 @@ impl<'a> Parser<'a> {
 
     fn loop_kind(&mut self) -> Result<LoopKind, Diagnostic> {
         if self.accept("vector") {
-            return self.times().map(LoopKind::Vector);
+            let width = self.times()?;
+            let (steady, near) = (self.accept("steady"), self.accept("near"));
+            return Ok(LoopKind::Vector(Lanes { width, steady, near }));
         }
         if self.accept("unroll") {
             return self.times().map(LoopKind::Unrolled);

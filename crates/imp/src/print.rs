@@ -28,7 +28,7 @@ use std::fmt::{self, Display, Write};
 use lacunar_formats::DType;
 
 use crate::ir::{
-    Arg, ArrayId, ArrayRole, BinaryOp, Callee, CompareOp, Const, Expr, ExprId, Function, LoopKind, Param, Stmt,
+    Arg, ArrayId, ArrayRole, BinaryOp, Callee, CompareOp, Const, Expr, ExprId, Function, Lanes, LoopKind, Param, Stmt,
     UnaryOp, VarId,
 };
 
@@ -153,8 +153,14 @@ impl Display for LoopKind {
         match self {
             LoopKind::Serial => Ok(()),
             LoopKind::Parallel => f.write_str(" parallel"),
-            LoopKind::Vector(0) => f.write_str(" vector"),
-            LoopKind::Vector(width) => write!(f, " vector({width})"),
+            LoopKind::Vector(Lanes { width, steady, near }) => {
+                f.write_str(" vector")?;
+                if *width > 0 {
+                    write!(f, "({width})")?;
+                }
+                f.write_str(if *steady { " steady" } else { "" })?;
+                f.write_str(if *near { " near" } else { "" })
+            }
             LoopKind::Unrolled(0) => f.write_str(" unroll"),
             LoopKind::Unrolled(times) => write!(f, " unroll({times})"),
         }

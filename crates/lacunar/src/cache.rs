@@ -36,6 +36,7 @@ struct Given {
     fill: Scalar,
     dims: Vec<u64>,
     magnitude: u32,
+    steady: Option<bool>,
 }
 
 #[derive(Default)]
@@ -99,5 +100,6 @@ fn describe(name: &str, tensor: &Tensor) -> Given {
         fill: tensor.fill(),
         dims: tensor.dims().to_vec(),
         magnitude: tensor.nnz().checked_ilog2().map_or(0, |log| log / 2 + 1),
+        steady: tensor.is_steady(),
     }
 }

@@ -228,6 +228,9 @@ impl Options {
         if let Some(heaviest) = tensor.heaviest() {
             self.declarations.heaviest.insert(name.to_string(), heaviest);
         }
+        if let Some(steady) = tensor.is_steady() {
+            self.declarations.steady.insert(name.to_string(), steady);
+        }
         self.declarations.given.insert(name.to_string());
         let declared = self.format(name, tensor.format().clone()).dtype(name, tensor.dtype()).dims(name, tensor.dims());
         declared.filled(name, tensor.fill())

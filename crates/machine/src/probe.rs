@@ -2,7 +2,7 @@
 //!
 //! On entry nothing is known but the instructions that the processor says it has; on exit all costs are. A probe runs a loop of a few
 //! microseconds some times and takes the least time, because whatever disturbs a loop makes it slower. The loops are written in
-//! assembly ([`x86`]), so that they are the same in every build. All probes together take about three milliseconds. Sizes of caches are
+//! assembly ([`x86`]), so that they are the same in every build. All probes together take about five milliseconds. Sizes of caches are
 //! asked for (`cpuid`), not measured.
 //!
 //! ```text
@@ -312,8 +312,54 @@ mod x86 {
         // Beyond the second level, the loops of large tensors read the cache that cores share, or memory.
         let from_level_2 = bandwidth((level_2 / 2).clamp(64 << 10, 1 << 20));
         let from_beyond = bandwidth((2 * level_2).clamp(1 << 20, 4 << 20));
-        Caches { level_1, level_2, level_3, from_level_2, from_beyond }
+        let asked_ahead = round(asked_ahead((2 * level_2).clamp(1 << 20, 4 << 20)));
+        Caches { level_1, level_2, level_3, from_level_2, from_beyond, asked_ahead }
     }
+
+    /// The time of sums over segments of so many bytes in all where each asks for one behind it, over the time without.
+    fn asked_ahead(bytes: u64) -> f64 {
+        let count = bytes as usize / 12 / SEGMENT * SEGMENT;
+        let elements = vec![1f64; ELEMENTS];
+        let indices: Vec<u32> = (0..count as u32).map(|k| k % ELEMENTS as u32).collect();
+        let values = vec![1f64; count];
+        // SAFETY: indices are below the number of elements; there are as many values, and a whole number of segments.
+        let times = unsafe {
+            [least(|| segments_ahead(&elements, &indices, &values)), least(|| segments(&elements, &indices, &values))]
+        };
+        times[0] / times[1].max(1.0)
+    }
+
+    /// The elements of a segment.
+    const SEGMENT: usize = 5;
+
+    /// A loop that sums up the products of values and scattered elements, segment after segment.
+    macro_rules! sums {
+        ($name:ident, $($ahead:literal),*) => {
+            /// # Safety
+            /// Indices are below the number of elements, and there are as many values; their number is a multiple of that of a segment.
+            unsafe fn $name(elements: &[f64], indices: &[u32], values: &[f64]) {
+                let range = indices.as_ptr_range();
+                // SAFETY: indices, values and elements are read, and segments are whole; what is prefetched need not be there.
+                unsafe {
+                    asm!(
+                        "2:", $($ahead,)* "xorps xmm0, xmm0",
+                        "mov {a:e}, [{p}]", "movsd xmm1, [{v}]", "mulsd xmm1, [{x} + {a}*8]", "addsd xmm0, xmm1",
+                        "mov {a:e}, [{p} + 4]", "movsd xmm1, [{v} + 8]", "mulsd xmm1, [{x} + {a}*8]", "addsd xmm0, xmm1",
+                        "mov {a:e}, [{p} + 8]", "movsd xmm1, [{v} + 16]", "mulsd xmm1, [{x} + {a}*8]", "addsd xmm0, xmm1",
+                        "mov {a:e}, [{p} + 12]", "movsd xmm1, [{v} + 24]", "mulsd xmm1, [{x} + {a}*8]", "addsd xmm0, xmm1",
+                        "mov {a:e}, [{p} + 16]", "movsd xmm1, [{v} + 32]", "mulsd xmm1, [{x} + {a}*8]", "addsd xmm0, xmm1",
+                        "add {p}, 20", "add {v}, 40", "cmp {p}, {end}", "jb 2b",
+                        p = inout(reg) range.start => _, end = in(reg) range.end, v = inout(reg) values.as_ptr() => _,
+                        x = in(reg) elements.as_ptr(), a = out(reg) _, out("xmm0") _, out("xmm1") _,
+                        options(readonly, nostack)
+                    );
+                }
+            }
+        };
+    }
+
+    sums!(segments,);
+    sums!(segments_ahead, "prefetcht0 [{p} + 2048]", "prefetcht0 [{v} + 4096]");
 
     /// The sizes of the caches for data of three levels, as far as there are any (Intel, *Software Developer's Manual*, volume 2A,
     /// leaf 4; AMD64 *Programmer's Manual*, volume 3, leaf 8000_001Dh).

@@ -54,10 +54,10 @@ impl Machine {
         toml::to_string(self).unwrap_or_default()
     }
 
-    fn numbers(&self) -> [(&'static str, f64); 12] {
+    fn numbers(&self) -> [(&'static str, f64); 13] {
         let Vectors { gather_4, gather_8, insert, multiply_add_32, multiply_add_64, masked_load, masked_store } =
             self.vectors;
-        let Caches { from_level_2, from_beyond, .. } = self.caches;
+        let Caches { from_level_2, from_beyond, asked_ahead, .. } = self.caches;
         [
             ("cycle", self.cycle),
             ("missed_branch", self.missed_branch),
@@ -71,6 +71,7 @@ impl Machine {
             ("masked_store", masked_store),
             ("from_level_2", from_level_2),
             ("from_beyond", from_beyond),
+            ("asked_ahead", asked_ahead),
         ]
     }
 }

@@ -66,6 +66,8 @@ pub struct Tensor {
     pub nnz: Option<u64>,
     /// Number of stored values under that coordinate of the outermost level that has the most, if known (for the planner).
     pub heaviest: Option<u64>,
+    /// True if the lengths of its innermost segments are steady, if that is known (for vector loops over them).
+    pub steady: Option<bool>,
     /// In a kernel that walks through stored dimensions: the view of the tensor whose storage this is.
     pub view: Option<View>,
     /// The relation between its coordinates, if it is an indicator.
@@ -267,6 +269,7 @@ impl Tensor {
             role,
             nnz: None,
             heaviest: None,
+            steady: None,
             view: None,
             indicator: None,
             structure: None,

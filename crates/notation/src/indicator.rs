@@ -273,6 +273,7 @@ impl Indicator {
             role,
             nnz: None,
             heaviest: None,
+            steady: None,
             view: None,
             indicator,
             structure: None,

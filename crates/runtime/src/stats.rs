@@ -64,6 +64,42 @@ impl Tensor {
         (0..different).map(under).try_fold(0, |most, here| Some(most.max(here?)))
     }
 
+    /// True if the lengths of the innermost segments, such as the rows of a CSR matrix, are steady: they repeat in such a way that a processor
+    /// foresees two thirds or more of the branches on them. `None` without such segments.
+    ///
+    /// A branch on whether a length is `1 .. 4` more than a multiple of eight stands for all: that is where vectors of four end. A table of
+    /// what came last after the same four outcomes predicts it, as processors do (T.-Y. Yeh and Y. N. Patt, *Two-level adaptive training branch
+    /// prediction*, MICRO 1991). Some thousand segments are looked at.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let grid = Buffer::from_vec(vec![1.0; 600]);
+    /// assert_eq!(Tensor::from_dense(vec![100, 6], grid, &Format::csr()).unwrap().is_steady(), Some(true));
+    /// ```
+    pub fn is_steady(&self) -> Option<bool> {
+        let edges = self.levels().last()?.pos()?.indices()?;
+        let segments = edges.len().checked_sub(1)?;
+        let apart = (segments.saturating_sub(RUN) / (RUNS - 1)).max(RUN);
+        let (mut met, mut missed, mut table, mut history) = (0, 0, [false; 16], 0);
+        for first in (0..segments).step_by(apart) {
+            let mut begin = edges.get(first);
+            for segment in first..segments.min(first + RUN) {
+                let end = edges.get(segment + 1);
+                // A segment without elements has no vectors that may end.
+                if let Some(last) = end.saturating_sub(begin).checked_sub(1) {
+                    let is_short = last & 7 < 4;
+                    met += 1;
+                    missed += usize::from(table[history] != is_short);
+                    table[history] = is_short;
+                    history = (history << 1 | usize::from(is_short)) & 15;
+                }
+                begin = end;
+            }
+        }
+        Some(missed * 3 <= met)
+    }
+
     /// True if a stored value has only bits that are 0: a zero that nothing would tell from padding.
     ///
     /// ```
@@ -78,10 +114,17 @@ impl Tensor {
     }
 }
 
+/// The segments that are looked at: so many runs of so many neighbors.
+const RUNS: usize = 16;
+const RUN: usize = 256;
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::buffer::Buffer;
+    use crate::coo::{Coo, Coordinates};
+    use crate::random::SplitMix;
+    use crate::values::Values;
     use lacunar_formats::Format;
 
     #[test]
@@ -91,5 +134,23 @@ mod tests {
         assert_eq!(empty.expect("a tensor").heaviest(), Some(0));
         let array = Tensor::from_dense(vec![2, 3], Buffer::from_vec(vec![1.0; 6]), &Format::dense(2));
         assert_eq!(array.expect("a tensor").heaviest(), Some(3));
+    }
+
+    #[test]
+    fn lengths_that_repeat_are_steady_and_random_ones_are_not() {
+        let steady = |rows: u32, length: &mut dyn FnMut(u32) -> u32| {
+            let entries: Vec<(u32, u32)> = (0..rows).flat_map(|row| (0..length(row)).map(move |k| (row, k))).collect();
+            let (rows, columns) = entries.iter().copied().unzip();
+            let values = Values::F64(vec![1.0; entries.len()]);
+            let list = Coo { dims: vec![5000, 64], coords: vec![Coordinates::U32(rows), Coordinates::U32(columns)], values };
+            Tensor::from_coo(list, &Format::csr()).expect("a tensor").is_steady()
+        };
+        let mut random = SplitMix(7);
+        assert_eq!(steady(5000, &mut |row| if row % 2 == 0 { 5 } else { 9 }), Some(true));
+        assert_eq!(steady(5000, &mut |row| if row % 50 == 0 { 0 } else { 3 }), Some(true));
+        assert_eq!(steady(5000, &mut |_| 1 + random.below(8) as u32), Some(false));
+        assert_eq!(steady(0, &mut |_| 0), Some(true));
+        let array = Tensor::from_dense(vec![2, 3], Buffer::from_vec(vec![1.0; 6]), &Format::dense(2));
+        assert_eq!(array.expect("a tensor").is_steady(), None);
     }
 }

@@ -124,9 +124,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         body: &Block,
     ) -> Result<(), LlvmError> {
         let (begin, end) = (self.eval_int(begin)?, self.eval_int(end)?);
-        if let LoopKind::Vector(width) = kind {
+        if let LoopKind::Vector(lanes) = kind {
             let loads = loads.map(|loads| self.eval_int(loads)).transpose()?;
-            if self.vector_loop(var, Span { begin, end, loads }, width, body)? {
+            if self.vector_loop(var, Span { begin, end, loads }, lanes, body)? {
                 return Ok(());
             }
         }
@@ -140,7 +140,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             LoopKind::Parallel => return self.parallel_loop(var, begin, end, body),
             LoopKind::Serial => LoopHint::for_body(self.source, body, self.vectors),
             LoopKind::Vector(_) if self.source.strict => None,
-            LoopKind::Vector(width) => Some(LoopHint::vector(self.source, body, width, self.vectors)),
+            LoopKind::Vector(lanes) => Some(LoopHint::vector(self.source, body, lanes.width, self.vectors)),
             LoopKind::Unrolled(times) => Some(LoopHint::unrolled(times)),
         };
         self.needs.loops |= known.is_some() || hint.is_some() || may_be_treated(self.source, body);

@@ -42,6 +42,7 @@ mod words;
 use inkwell::IntPredicate;
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
+use lacunar_imp as imp;
 use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Function, Reduction, VarId};
 
 use self::known::Known;
@@ -132,11 +133,11 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         counter: VarId,
         span: Span<'ctx>,
-        width: u32,
+        lanes: imp::Lanes,
         body: &Block,
     ) -> Result<bool, LlvmError> {
         let Span { begin, end, .. } = span;
-        let Some((mut known, whole, width)) = self.known_loop(counter, (begin, end), width, body) else {
+        let Some((mut known, whole, width)) = self.known_loop(counter, (begin, end), lanes, body) else {
             return Ok(false);
         };
         let is_long = !is_straight((begin, end), whole.min(width));
@@ -153,7 +154,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         &self,
         counter: VarId,
         (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
-        width: u32,
+        lanes: imp::Lanes,
         body: &Block,
     ) -> Option<(Known, u32, u32)> {
         let mut known = Known::of(self.source, counter, body)?;
@@ -161,7 +162,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         if self.source.strict && !known.reductions.is_empty() || known.branches && !masked {
             return None;
         }
-        known.is_short = width != 0;
+        let width = lanes.width;
+        (known.is_short, known.is_steady, known.is_near) = (width != 0, lanes.steady, lanes.near);
         let bytes = if known.gathers { self.vectors.gather_bytes() } else { self.vectors.bytes };
         let lanes = |bytes: usize| if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
         let lanes = |bytes: usize| lanes(bytes).clamp(2, 64).next_power_of_two();
@@ -228,7 +230,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             false => 1 << (SUMS_AT_ONCE / known.reductions.len() as u32).clamp(1, COPIES_OF_SUMS).ilog2(),
         };
-        if known.gathers && !known.reductions.is_empty() {
+        if known.gathers && !known.reductions.is_empty() && !known.is_near {
             self.fetch_ahead(known.counter, (begin, end), body)?;
         }
         let sums = self.start_copies(known, width, copies.into())?;

@@ -110,7 +110,7 @@ pub(super) struct Circumstances {
 /// The kind that the schedule asks for in the loop over a leaf, threads aside.
 pub(super) fn loop_kind(kernel: &Kernel, leaf: VarId) -> LoopKind {
     match kernel.provenance.parallel(leaf) {
-        Some((Unit::CpuVector, _)) => LoopKind::Vector(0),
+        Some((Unit::CpuVector, _)) => LoopKind::VECTOR,
         _ => kernel.provenance.unroll(leaf).map_or(LoopKind::Serial, LoopKind::Unrolled),
     }
 }
@@ -124,7 +124,7 @@ pub(super) fn is_large(lattice: &Lattice, body: &Stmt) -> bool {
 /// True if lanes can test all operands of a loop: each is tested, and has its values right there.
 pub(super) fn can_test(traits: &[Traits], circumstances: &Circumstances) -> bool {
     let is_tested = |traits: &Traits| traits.words && traits.innermost && !traits.uncertain;
-    circumstances.kind == LoopKind::Vector(0)
+    circumstances.kind == LoopKind::VECTOR
         && circumstances.is_innermost
         && !traits.is_empty()
         && traits.iter().all(is_tested)
@@ -322,7 +322,7 @@ mod tests {
         has_borders: false,
         has_parts: false,
     };
-    const LANES: Circumstances = Circumstances { kind: LoopKind::Vector(0), ..HERE };
+    const LANES: Circumstances = Circumstances { kind: LoopKind::VECTOR, ..HERE };
 
     /// A lattice with these points, whose iterators are advanced unless they are among the `searched`.
     fn lattice(points: &[&[usize]], searched: &[usize]) -> Lattice {

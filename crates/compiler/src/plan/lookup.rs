@@ -36,9 +36,13 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, memory: Memor
     {
         return None;
     }
-    // Nothing is converted: the tensor that is looked up is met in the order of its storage.
-    let concordant =
-        flat.accesses().into_iter().all(|access| storage::is_concordant(kernel, &AccessKey::from(access), &order));
+    // Nothing is converted: the tensor that is looked up is met in the order of its storage. Comparisons of coordinates are
+    // evaluated wherever the loops stand.
+    let is_computed = |access: &Access| kernel.tensors[access.tensor].role == Role::Indicator;
+    let concordant = flat
+        .accesses()
+        .into_iter()
+        .all(|access| is_computed(access) || storage::is_concordant(kernel, &AccessKey::from(access), &order));
     let Stmt::Forall(..) = flat_nest(lhs, AssignOp::Reduce(*monoid), flat, &order)? else { return None };
     let inner = Stmt::Assign(lacunar_notation::concrete::Assign {
         lhs: lhs.clone(),
@@ -52,7 +56,8 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, memory: Memor
     let deepest = |access: &Access| {
         let key = AccessKey::from(access);
         let last = sparse_levels(kernel, access.tensor).last().map(|(level, _)| level);
-        last.is_some_and(|last| last + 1 == key.vars.len() && level_var(kernel, &key, last) == innermost)
+        let ends_inside = |last| last + 1 == key.vars.len() && level_var(kernel, &key, last) == innermost;
+        !is_computed(access) && last.is_some_and(ends_inside)
     };
     let same = |access: &&Access| {
         kernel.tensors[access.tensor].role == Role::Input && deepest(access) && !access.vars.contains(&changing)

@@ -46,6 +46,8 @@ pub struct Declarations {
     pub nnz: IndexMap<String, u64>,
     /// Numbers of stored values under that coordinate of the outermost level that has the most.
     pub heaviest: IndexMap<String, u64>,
+    /// True of tensors whose innermost segments have steady lengths, false of others.
+    pub steady: IndexMap<String, bool>,
     /// All tensors that are given. `None`: any tensor that is read and not assigned.
     pub inputs: Option<IndexSet<String>>,
     /// Tensors that are given, beside which others may be.

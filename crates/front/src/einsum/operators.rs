@@ -356,6 +356,7 @@ fn of_params(params: &[String], dtype: DType) -> Program {
             role: Role::Input,
             nnz: None,
             heaviest: None,
+            steady: None,
             view: None,
             indicator: None,
             structure: None,

@@ -9,7 +9,7 @@ use lacunar_base::random::Draw;
 use lacunar_formats::DType;
 
 use super::{Generator, Known, LEN, Worth};
-use crate::ir::{ArrayId, ArrayRole, BinaryOp, CompareOp, Const, Expr, ExprId, LoopKind, Status, Stmt};
+use crate::ir::{ArrayId, ArrayRole, BinaryOp, CompareOp, Const, Expr, ExprId, Lanes, LoopKind, Status, Stmt};
 
 /// A list of parts to be collected.
 struct List {
@@ -47,7 +47,8 @@ impl Generator {
         let first = self.term(ty);
         let total = self.b.declare("total", first);
         let known = self.known.clone();
-        self.loop_of(LoopKind::Vector(width), begin, end, |generator, i| {
+        let lanes = Lanes { width, steady: self.rng.one_in(2), near: self.rng.one_in(2) };
+        self.loop_of(LoopKind::Vector(lanes), begin, end, |generator, i| {
             generator.b.loads_up_to(loads);
             generator.learn(i, Worth::Exact);
             let term = generator.term(ty);
@@ -74,7 +75,8 @@ impl Generator {
         let first = self.term(ty);
         let total = self.b.declare("total", first);
         let (known, element, branches) = (self.known.clone(), self.index(), self.rng.one_in(3));
-        self.loop_of(LoopKind::Vector(width), begin, end, |generator, i| {
+        let lanes = Lanes { width, steady: self.rng.one_in(2), near: self.rng.one_in(2) };
+        self.loop_of(LoopKind::Vector(lanes), begin, end, |generator, i| {
             generator.learn(i, Worth::Exact);
             generator.vector_store(stored, stored_ty, i);
             let term = generator.term(ty);

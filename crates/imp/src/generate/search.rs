@@ -82,7 +82,7 @@ impl Generator {
     fn search_loop(&mut self, search: Search, depth: u32) {
         let range = (self.b.int(0), self.bound());
         let kind = match (search.how, self.rng.below(4)) {
-            (How::Operation(_), 0) => LoopKind::Vector(0),
+            (How::Operation(_), 0) => LoopKind::VECTOR,
             (_, 1) => LoopKind::Unrolled(2),
             _ => LoopKind::Serial,
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lacunar_formats::DType;
-use lacunar_imp::{Expr, Limits, LoopKind, Stmt, generate, interpret_within, verify};
+use lacunar_imp::{Expr, Lanes, Limits, LoopKind, Stmt, generate, interpret_within, verify};
 
 const SEEDS: u64 = 400;
 
@@ -95,7 +95,9 @@ fn statements(block: &[Stmt], seen: &mut BTreeSet<String>) {
             Stmt::For { kind, .. } => match kind {
                 LoopKind::Serial => "for",
                 LoopKind::Parallel => "parallel",
-                LoopKind::Vector(0) => "vector",
+                LoopKind::Vector(Lanes { steady: true, .. }) => "vector over steady segments",
+                LoopKind::Vector(Lanes { near: true, .. }) => "vector over what is near",
+                LoopKind::Vector(Lanes { width: 0, .. }) => "vector",
                 LoopKind::Vector(_) => "vector of a width",
                 LoopKind::Unrolled(0) => "unroll",
                 LoopKind::Unrolled(_) => "unroll so often",

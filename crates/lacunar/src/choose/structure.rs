@@ -25,6 +25,8 @@ pub(super) const SLICE: u64 = 8;
 pub(super) const WINDOWS: [u64; 5] = [SLICE, 64, 256, 1024, 8192];
 /// The entries of a row that loops in vector lanes take at once.
 const STRIP: u64 = 8;
+/// Longer rows than of so many strips are not told from shorter ones.
+const FEW_STRIPS: u64 = 16;
 /// Rows of a narrow band: whole blocks of every size.
 const BAND: usize = 24;
 /// Columns of a piece: whole blocks of every size.
@@ -40,7 +42,8 @@ const ENTRIES: usize = 1 << 15;
 pub(super) struct Structure {
     /// Rows with entries.
     pub full_rows: f64,
-    /// Rows that take another number of strips of a vector's lanes than the row before.
+    /// Rows that take another number of strips of a vector's lanes than a row did last that followed two such as the two before this one: a
+    /// processor that knows what went before does not foresee their ends.
     pub changes: f64,
     /// For each of [`WINDOWS`], the slots of all slices, and the slices with another number of them than the slice before.
     pub slots: [(f64, f64); WINDOWS.len()],
@@ -65,6 +68,8 @@ impl Structure {
     fn count_lengths(&mut self, lists: Lists<'_>, bands: &[Range<usize>]) {
         let (mut seen, mut entries, mut longest) = (0, 0, 0);
         let mut lengths: Vec<u64> = Vec::new();
+        // By the strips of two rows, those of the row that followed last.
+        let (mut foreseen, mut before) = ([0; (FEW_STRIPS * FEW_STRIPS) as usize], 0);
         for band in bands {
             seen += band.len();
             lengths.clear();
@@ -72,8 +77,12 @@ impl Structure {
             entries += lengths.iter().sum::<u64>();
             longest = lengths.iter().fold(longest, |longest, length| longest.max(*length));
             self.full_rows += lengths.iter().filter(|length| **length > 0).count() as f64;
-            let strips = lengths.windows(2).filter(|pair| pair[0].div_ceil(STRIP) != pair[1].div_ceil(STRIP));
-            self.changes += strips.count() as f64;
+            let strips = lengths.iter().map(|length| (length.div_ceil(STRIP) % FEW_STRIPS) as usize);
+            for strips in strips {
+                self.changes += f64::from(u8::from(foreseen[before] != strips));
+                foreseen[before] = strips;
+                before = before % FEW_STRIPS as usize * FEW_STRIPS as usize + strips;
+            }
             for (window, (slots, changes)) in WINDOWS.into_iter().zip(&mut self.slots) {
                 let mut before = 0;
                 for rows in lengths.chunks_mut(window as usize) {

@@ -35,6 +35,7 @@ impl Program {
                 role: Role::Input,
                 nnz: None,
                 heaviest: None,
+                steady: None,
                 view: None,
                 indicator: None,
                 structure: None,

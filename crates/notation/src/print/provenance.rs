@@ -198,6 +198,7 @@ mod tests {
                 role,
                 nnz: None,
                 heaviest: None,
+                steady: None,
                 view: None,
                 indicator: None,
                 structure: None,

@@ -9,7 +9,9 @@
 //! | Intel with AVX-512 | 0.95 to 0.98, the same for distances of 128 to 1024 elements |
 //! | Zen 5 | 0.85 to 0.95, the less the shorter the distance |
 //! | Zen 3 | 1.0 |
-//! | Zen 4 | 1.0 from memory, 1.05 to 1.1 from caches |
+//! | Zen 4 | 0.8 to 1.0 from memory, 1.05 to 1.3 from caches |
+//!
+//! Loops over what caches hold do not ask on such a processor ([`Lanes::near`](lacunar_imp::Lanes::near)).
 //!
 //! A long segment would ask for one line of many, which makes the processor lose track of the others: SpMV takes 1.7 times as long with 64
 //! entries in a row on Zen 4, and with 267 it takes 1.7 times there and 1.35 times on Zen 3. A long segment asks for its own first line

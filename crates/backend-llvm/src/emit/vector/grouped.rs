@@ -96,10 +96,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
         let mut inner = Vec::new();
         for stmt in body {
-            let &Stmt::For { var, begin, end, kind: LoopKind::Vector(width), ref body, .. } = stmt else { continue };
+            let &Stmt::For { var, begin, end, kind: LoopKind::Vector(lanes), ref body, .. } = stmt else { continue };
             let bounds = (self.eval_int(begin)?, self.eval_int(end)?);
             let Some((first, last)) = constants(bounds.0, bounds.1) else { return Ok(None) };
-            let Some((known, _, width)) = self.known_loop(var, bounds, width, body) else { return Ok(None) };
+            let Some((known, _, width)) = self.known_loop(var, bounds, lanes, body) else { return Ok(None) };
             let count = last.saturating_sub(first);
             let is_nested = body.iter().any(|stmt| matches!(stmt, Stmt::For { .. }));
             if is_nested || !known.reductions.is_empty() {

@@ -47,6 +47,10 @@ pub(super) struct Known {
     pub(super) streams: bool,
     /// True if the loop names the number of iterations of its vectors: few are to be expected.
     pub(super) is_short: bool,
+    /// True if it runs over segments of steady lengths.
+    pub(super) is_steady: bool,
+    /// True if the caches hold what it reads by its counter.
+    pub(super) is_near: bool,
     /// True if rows of any lengths are stored, by vectors of half of a line.
     pub(super) in_halves: bool,
 }
@@ -73,6 +77,8 @@ impl Known {
             aligned: None,
             streams: false,
             is_short: false,
+            is_steady: false,
+            is_near: false,
             in_halves: false,
         };
         known.inner[counter.index()] = true;

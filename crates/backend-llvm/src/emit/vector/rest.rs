@@ -16,6 +16,10 @@
 //!
 //! Beside masked loads, that takes 0.5 to 0.9 of the time of a product with rows of 3 to 12 entries (Zen 5).
 //!
+//! If the loop says that the lengths of segments are steady ([`Lanes`](lacunar_imp::Lanes)), the processor foresees as well which vectors
+//! of the turn have lanes at all, and the others are left out: products with finite elements, meshes and circuits take 0.86 to 0.98 of the
+//! time on Zen 4, and would take 1.25 times as long with the networks of people in `cond-mat-2005`, which are not steady.
+//!
 //! On entry: the first part has run; on exit: nothing is left, or the iterations that [`Emitter::last_turn`] returns.
 
 use inkwell::IntPredicate;
@@ -82,18 +86,20 @@ impl<'ctx> Emitter<'ctx, '_> {
         let left = self.builder.build_int_sub(end, rest, "left")?;
         let mut skipped = vec![before];
         if let Some(loads) = loads {
-            let room = self.builder.build_int_sub(loads, rest, "room")?;
+            // Outside of the loop around this one, where `loads` stays; a number of elements is far from wrapping around.
             let turn = self.index(i64::from(copies * width));
-            let fits = self.builder.build_int_compare(IntPredicate::SGE, room, turn, "fits")?;
+            let last = self.builder.build_int_nsw_sub(loads, turn, "last")?;
+            let fits = self.builder.build_int_compare(IntPredicate::SLE, rest, last, "fits")?;
             let (free, near) = (self.new_block("free"), self.new_block("near_end"));
-            self.builder.build_conditional_branch(fits, free, near)?;
+            let branch = self.builder.build_conditional_branch(fits, free, near)?;
+            self.aliasing.mark_likely(branch)?;
             self.builder.position_at_end(free);
-            self.vectors_left(known, rest, |first| Running::Summed(left, first), (width, copies), sums, body)?;
+            self.vectors_left(known, (rest, left), |first| Running::Summed(left, first), (width, copies), sums, body)?;
             self.builder.build_unconditional_branch(done)?;
             self.builder.position_at_end(near);
         }
         if self.vectors.masked {
-            self.vectors_left(known, rest, |first| Running::Left(left, first), (width, copies), sums, body)?;
+            self.vectors_left(known, (rest, left), |first| Running::Left(left, first), (width, copies), sums, body)?;
             self.builder.build_unconditional_branch(done)?;
         } else {
             skipped.push(self.current_block()?);
@@ -109,21 +115,33 @@ impl<'ctx> Emitter<'ctx, '_> {
         Ok(reached.as_basic_value().into_int_value())
     }
 
-    /// The vectors of a turn, whose lanes may be left out.
+    /// The vectors of a turn, whose lanes may be left out. Where so many iterations are foreseen, none runs without lanes.
     fn vectors_left(
         &mut self,
         known: &Known,
-        rest: IntValue<'ctx>,
+        (rest, left): (IntValue<'ctx>, IntValue<'ctx>),
         running: impl Fn(u32) -> Running<'ctx>,
         (width, copies): (u32, u32),
         sums: &[PointerValue<'ctx>],
         body: &Block,
     ) -> Result<(), LlvmError> {
+        let no_more = (known.is_steady && copies > 1).then(|| self.new_block("no_more"));
         for copy in 0..copies {
-            self.begin_statement();
             let offset = self.index(i64::from(copy * width));
+            if let (Some(no_more), 1..) = (no_more, copy) {
+                let is_more = self.builder.build_int_compare(IntPredicate::SGT, left, offset, "is_more")?;
+                let more = self.new_block("more");
+                self.builder.build_conditional_branch(is_more, more, no_more)?;
+                self.builder.position_at_end(more);
+            }
+            self.begin_statement();
             let counter = self.builder.build_int_add(rest, offset, "")?;
             self.vector_iteration(known, width, counter, running(copy * width), sums, body)?;
+        }
+        if let Some(no_more) = no_more {
+            self.builder.build_unconditional_branch(no_more)?;
+            self.builder.position_at_end(no_more);
+            self.begin_statement();
         }
         Ok(())
     }

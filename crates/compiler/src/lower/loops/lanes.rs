@@ -123,7 +123,7 @@ pub(super) fn append(
     let (zero, bits) = (cx.b.int(0), cx.b.int(Word::BITS));
     let base = cx.b.mul(number, bits);
     if one_by_one || own.values.is_some() {
-        cx.each(LoopKind::Vector(0), "lane", (zero, bits), |cx, lane| {
+        cx.each(LoopKind::VECTOR, "lane", (zero, bits), |cx, lane| {
             let mut inner = l.scope.deeper();
             let coordinate = cx.b.add(base, lane);
             inner.know(Fact::Value(l.var, coordinate));

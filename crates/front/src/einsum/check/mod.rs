@@ -80,6 +80,7 @@ pub(crate) fn check_tree(ast: ast::Ast, declarations: &Declarations) -> Result<P
             role: entry.role,
             nnz: declarations.nnz.get(name).copied(),
             heaviest: declarations.heaviest.get(name).copied(),
+            steady: declarations.steady.get(name).copied(),
             view: None,
             indicator: None,
             structure: None,
