@@ -80,3 +80,24 @@ fn threads_are_counted_where_loops_are_shared() -> Result<(), Error> {
     assert_eq!((threads("parallelize(i, cpu, none)")?, threads("unroll(i, 2)")?), (3, 1));
     Ok(())
 }
+
+/// Each row is looked up in by all rows that it names, though comparisons of coordinates confine the loops.
+#[test]
+fn intersections_with_a_row_that_stays_are_looked_up() {
+    let a = Tensor::from_triplets([4, 4], &[0, 0, 1, 1, 2], &[1, 2, 2, 3, 3], &[1.0; 5], Format::csr()).unwrap();
+    let options = Options::new().tensor("A", a.as_dyn());
+    for (program, expected) in [
+        ("t = A(i,j) * A(j,k) * A(i,k)", 2.0),
+        ("t = A(i,j) * A(j,k) * A(i,k) * (i < j) * (j < k)", 2.0),
+        ("t = A(i,j) * A(j,k) * A(i,k) * (k < 3)", 1.0),
+    ] {
+        let kernel = Kernel::compile(program, &options).unwrap();
+        let schedule = kernel.text("schedule").unwrap();
+        assert!(schedule.contains("precompute(A(i,k), k, k, marked)"), "{program}: {schedule}");
+        let results = kernel.run_named(&[("A", a.as_dyn())]).unwrap().results;
+        assert_eq!(results[0].1.to_dense::<f64>().unwrap(), [expected], "{program}");
+    }
+    // Nothing is looked up where only a comparison confines the loop over a row.
+    let kernel = Kernel::compile("t = A(i,j) * x(k) * A(i,k) * (j < k)", &options).unwrap();
+    assert!(!kernel.text("schedule").unwrap().contains("marked"));
+}

@@ -46,11 +46,7 @@ pub fn count<R: Runs>(runs: &R, bins: Parts<u32>, padded: Option<&Buffer>, (posi
         }
     } else if R::STORED && bins.above.is_none() && unit == 1 && first == 0 {
         // Coordinates are the bins: with a product and a difference for each, counting takes twice as long (Zen 3).
-        for coordinate in &runs.stored()[positions] {
-            if let Some(count) = counts.get_mut(coordinate.get() as usize) {
-                *count += 1;
-            }
-        }
+        blocks(positions).for_each(|block| count_coordinates(&runs.stored()[block], counts));
     } else if R::STORED && bins.above.is_none() {
         // The coordinates alone tell the bins: runs, where they are short, would cost more than counting.
         runs.coordinates(0, positions).for_each(|coordinate| count(unit.times(coordinate), 1));
@@ -61,6 +57,43 @@ pub fn count<R: Runs>(runs: &R, bins: Parts<u32>, padded: Option<&Buffer>, (posi
                 count(bin.wrapping_add(unit.times(coordinate)), 1);
             }
         });
+    }
+}
+
+/// Adds the coordinates of a block, as far as they have bins, to the counts of these.
+///
+/// They are compared with the number of bins all at once, and four bins are found before the first of them is counted: with a comparison for
+/// each, and the counter of one loaded after that of another is stored, counting takes 1.6 to 4 times as long (Zen 4).
+fn count_coordinates<C: Number>(coordinates: &[C], counts: &mut [u32]) {
+    const GROUP: usize = 4;
+    if !all_below(coordinates, counts.len()) {
+        for coordinate in coordinates {
+            if let Some(count) = usize::try_from(coordinate.get()).ok().and_then(|bin| counts.get_mut(bin)) {
+                *count += 1;
+            }
+        }
+        return;
+    }
+    let first = counts.as_mut_ptr();
+    // SAFETY: all coordinates are below the number of counts.
+    let count = |bin: usize| unsafe { *first.add(bin) += 1 };
+    let (groups, rest) = coordinates.as_chunks::<GROUP>();
+    for group in groups {
+        group.map(|coordinate| coordinate.get() as usize).into_iter().for_each(count);
+    }
+    rest.iter().for_each(|coordinate| count(coordinate.get() as usize));
+}
+
+/// True if numbers are below a limit. Numbers of 32 bits are not compared, which takes the oldest vector instructions several steps: the highest
+/// bit tells that one is above the limit, or large.
+fn all_below<C: Number>(numbers: &[C], limit: usize) -> bool {
+    match (limit.checked_sub(1), i32::try_from(limit)) {
+        (None, _) => numbers.is_empty(),
+        (Some(last), Ok(_)) if size_of::<C>() <= size_of::<u32>() => {
+            let beyond = |number: &C| number.get() as u32 | (last as u32).wrapping_sub(number.get() as u32);
+            numbers.iter().fold(0, |all, number| all | beyond(number)) >> (u32::BITS - 1) == 0
+        }
+        (Some(last), _) => numbers.iter().all(|number| number.get() <= last as u64),
     }
 }
 
@@ -134,5 +167,32 @@ pub unsafe fn put_separate<R: Runs, K: Key>(source: &Entries<R, K>, (positions, 
         });
         // SAFETY: as above.
         unsafe { to.values.put(block.start, places) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{all_below, count_coordinates};
+
+    #[test]
+    fn numbers_below_a_limit_are_told_from_others() {
+        for limit in [0usize, 1, 7, 300, i32::MAX as usize, 1 << 31, u32::MAX as usize] {
+            for number in [0u32, 1, 6, 7, 299, 300, i32::MAX as u32 - 1, i32::MAX as u32, 1 << 31, u32::MAX] {
+                let expected = u64::from(number) < limit as u64;
+                assert_eq!(all_below(&[0, number, 0].map(|own| own.min(number)), limit), expected, "{number} {limit}");
+                assert_eq!(all_below(&[u64::from(number)], limit), expected, "{number} {limit}");
+            }
+        }
+        assert!(all_below::<u32>(&[], 0) && all_below(&[200u8, 0], 201) && !all_below(&[200u8, 0], 200));
+        assert!(!all_below(&[1u64 << 32], 5));
+    }
+
+    #[test]
+    fn coordinates_without_a_bin_are_left_to_others() {
+        let mut counts = [0; 4];
+        count_coordinates(&[3u32, 0, 3, 1, 3, 2, 1], &mut counts);
+        assert_eq!(counts, [1, 2, 1, 3]);
+        count_coordinates(&[3u32, 4, u32::MAX, 0], &mut counts);
+        assert_eq!(counts, [2, 2, 1, 4]);
     }
 }
