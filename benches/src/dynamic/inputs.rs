@@ -15,7 +15,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use fastrand::Rng;
-use lacunar::{Coo, DynTensor, Format};
+use lacunar::{Coo, DynTensor, Format, One};
 use lacunar_runtime::{Coordinates, Values};
 
 use crate::data::{self, Wanted};
@@ -72,13 +72,26 @@ impl Input {
     /// # Errors
     /// Memory is refused.
     pub fn pack(&self, count: usize, format: &Format) -> Result<DynTensor> {
+        self.pack_with(Values::F64(self.values[..count].to_vec()), format)
+    }
+
+    /// A tensor of as many entries as there are values.
+    fn pack_with(&self, values: Values, format: &Format) -> Result<DynTensor> {
+        let count = values.len();
         let entries = &self.coordinates[..count];
         let coords = vec![
             Coordinates::U32(entries.iter().map(|entry| entry.0).collect()),
             Coordinates::U32(entries.iter().map(|entry| entry.1).collect()),
         ];
-        let values = Values::F64(self.values[..count].to_vec());
         Ok(DynTensor::from_coo(Coo { dims: vec![self.rows, self.columns], coords, values }, format)?)
+    }
+
+    /// A pattern of the first entries.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub fn pack_pattern(&self, count: usize, format: &Format) -> Result<DynTensor> {
+        self.pack_with(Values::Pattern(vec![One; count]), format)
     }
 
     /// Writes it where peers can read it (`peers/dynamic.h`).

@@ -8,7 +8,7 @@
 //! The result is dense, or a vector of nodes, or in csr.
 
 use anyhow::{Context, Result, bail, ensure};
-use lacunar::{Coo, DynTensor, Format, FormatSpec, Kernel, Options};
+use lacunar::{Coo, DynTensor, Format, FormatSpec, Kernel, One, Options};
 use lacunar_runtime::pool::with_threads;
 use lacunar_runtime::{Coordinates, Values};
 
@@ -30,6 +30,8 @@ const FORMATS: [&str; 11] = [
     "{bst}{ctree}",
     "{btree}{btree}",
 ];
+/// Formats of patterns that take part: like the graphs of Aspen, they have no values.
+const PATTERNS: [&str; 3] = ["csr", "d{ctree}", "{bst}{ctree}"];
 const STEP: &str = "y(i) = A(i,j) * x(j)";
 const SCALED: &str = "y(i) = A(i,j) * x(j) / d(j)";
 const SUM: &str = "C(i,j) = A(i,j) + B(i,j)";
@@ -112,13 +114,28 @@ impl Age {
 
 /// A matrix in a format, of an age.
 fn matrix(input: &Input, format: &str, age: Age) -> Result<DynTensor> {
+    of_age(input, (format, age), Input::pack, |tensor, k, at| Ok(tensor.insert(at, input.values[k]).map(drop)?))
+}
+
+/// The same without values.
+fn pattern(input: &Input, format: &str, age: Age) -> Result<DynTensor> {
+    of_age(input, (format, age), Input::pack_pattern, |tensor, _, at| Ok(tensor.insert(at, One).map(drop)?))
+}
+
+/// A matrix whose first entries `pack` packs, and into which `insert` puts the entry of a number at its coordinates.
+fn of_age(
+    input: &Input,
+    (format, age): (&str, Age),
+    pack: impl Fn(&Input, usize, &Format) -> Result<DynTensor>,
+    insert: impl Fn(&mut DynTensor, usize, &[u64]) -> Result<()>,
+) -> Result<DynTensor> {
     let format = format.parse::<FormatSpec>()?.resolve(2)?;
     if age == Age::Fresh || format.levels().iter().all(|level| level.kind.schema().is_none()) {
-        return input.pack(input.len(), &format);
+        return pack(input, input.len(), &format);
     }
-    let mut tensor = input.pack(0, &format)?;
-    for (&(i, j), &value) in input.coordinates.iter().zip(&input.values) {
-        tensor.insert(&[i.into(), j.into()], value)?;
+    let mut tensor = pack(input, 0, &format)?;
+    for (k, &(i, j)) in input.coordinates.iter().enumerate() {
+        insert(&mut tensor, k, &[i.into(), j.into()])?;
     }
     if age == Age::Compacted {
         tensor.compact()?;
@@ -137,6 +154,11 @@ pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize,
             let degrees = vector(input.columns, |j| (1 + j % 5) as f64)?;
             scaled.push(Prepared::new(SCALED, vec![("A", tensor), ("x", x()?), ("d", degrees)], None, threads)?);
         }
+        let mut patterns = Vec::new();
+        for format in PATTERNS {
+            let operands = vec![("A", pattern(input, format, age)?), ("x", x()?)];
+            patterns.push(Prepared::new(STEP, operands, None, threads)?);
+        }
         // Peers have no third age.
         let peers: &mut [(&'static str, Peer)] = if age == Age::Compacted { &mut [] } else { &mut *peers };
         for (_, peer) in peers.iter_mut() {
@@ -151,6 +173,10 @@ pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize,
             }
             for prepared in &mut scaled {
                 prepared.run()?;
+            }
+            let unweighted = patterns[0].run()?;
+            for prepared in &mut patterns[1..] {
+                ensure!(prepared.run()? == unweighted, "the products with patterns are not the same");
             }
             let mut next = 0;
             for (name, peer) in peers.iter_mut() {
@@ -181,6 +207,10 @@ pub fn measure(input: &Input, peers: &mut [(&'static str, Peer)], rounds: usize,
         for ((format, step), scaled) in FORMATS.iter().zip(&steps).zip(&scaled) {
             let (own, own_scaled) = (least(&step.times), least(&scaled.times));
             println!("{format:16} {own:9.3} {:8.2} {own_scaled:11.3} {:8.2}", own / csr, own_scaled / csr_scaled);
+        }
+        for (format, step) in PATTERNS.iter().zip(&patterns) {
+            let (own, name) = (least(&step.times), format!("{format}, a pattern"));
+            println!("{name:16} {own:9.3} {:8.2}", own / csr);
         }
         for (name, times) in theirs {
             println!("{name:16} {:9.3} {:8.2}", least(&times), least(&times) / csr);
