@@ -62,7 +62,7 @@ impl KernelPrinter<'_> {
             LoopKind::Serial => {}
             LoopKind::Parallel => return self.parallel_loop(&name, &head, body),
             LoopKind::Vector(lanes) => self.simd(stmt, lanes.width, body),
-            LoopKind::Unrolled(times) => self.unroll(times, count),
+            LoopKind::Unrolled(turns) => self.unroll(turns.times, count),
         }
         self.braces(head, |printer| printer.block(body));
     }

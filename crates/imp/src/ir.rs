@@ -219,13 +219,22 @@ pub enum LoopKind {
     Parallel,
     /// Several neighboring iterations at once.
     Vector(Lanes),
-    /// The body repeated so often for each turn; 0: for every iteration.
-    Unrolled(u32),
+    /// The body repeated for each turn.
+    Unrolled(Turns),
 }
 
 impl LoopKind {
     /// As many neighboring iterations at once as suit the machine.
     pub const VECTOR: LoopKind = LoopKind::Vector(Lanes { width: 0, steady: false, near: false });
+}
+
+/// The turns of a loop whose body is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Turns {
+    /// The number of times that each turn repeats the body; 0: for every iteration.
+    pub times: u32,
+    /// True if the caches hold what the loop reads by its counter.
+    pub near: bool,
 }
 
 /// The neighboring iterations that a vector loop takes at once.

@@ -15,8 +15,8 @@ use lacunar_formats::DType;
 use rustc_hash::FxHashMap;
 
 use crate::ir::{
-    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Const, Expr, ExprId, Function, Lanes, LoopKind, Param, Status,
-    Stmt, Var, VarId,
+    Arg, Array, ArrayId, ArrayRole, BinaryOp, Block, Callee, Const, Expr, ExprId, Function, Lanes, LoopKind, Param,
+    Status, Stmt, Turns, Var, VarId,
 };
 use crate::verify::MAX_NESTING;
 
@@ -370,7 +370,8 @@ impl<'a> Parser<'a> {
             return Ok(LoopKind::Vector(Lanes { width, steady, near }));
         }
         if self.accept("unroll") {
-            return self.times().map(LoopKind::Unrolled);
+            let times = self.times()?;
+            return Ok(LoopKind::Unrolled(Turns { times, near: self.accept("near") }));
         }
         Ok(if self.accept("parallel") { LoopKind::Parallel } else { LoopKind::Serial })
     }

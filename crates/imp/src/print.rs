@@ -29,7 +29,7 @@ use lacunar_formats::DType;
 
 use crate::ir::{
     Arg, ArrayId, ArrayRole, BinaryOp, Callee, CompareOp, Const, Expr, ExprId, Function, Lanes, LoopKind, Param, Stmt,
-    UnaryOp, VarId,
+    Turns, UnaryOp, VarId,
 };
 
 impl Display for Function {
@@ -161,8 +161,13 @@ impl Display for LoopKind {
                 f.write_str(if *steady { " steady" } else { "" })?;
                 f.write_str(if *near { " near" } else { "" })
             }
-            LoopKind::Unrolled(0) => f.write_str(" unroll"),
-            LoopKind::Unrolled(times) => write!(f, " unroll({times})"),
+            LoopKind::Unrolled(Turns { times, near }) => {
+                f.write_str(" unroll")?;
+                if *times > 0 {
+                    write!(f, "({times})")?;
+                }
+                f.write_str(if *near { " near" } else { "" })
+            }
         }
     }
 }

@@ -142,7 +142,8 @@ mod tests {
             let entries: Vec<(u32, u32)> = (0..rows).flat_map(|row| (0..length(row)).map(move |k| (row, k))).collect();
             let (rows, columns) = entries.iter().copied().unzip();
             let values = Values::F64(vec![1.0; entries.len()]);
-            let list = Coo { dims: vec![5000, 64], coords: vec![Coordinates::U32(rows), Coordinates::U32(columns)], values };
+            let list =
+                Coo { dims: vec![5000, 64], coords: vec![Coordinates::U32(rows), Coordinates::U32(columns)], values };
             Tensor::from_coo(list, &Format::csr()).expect("a tensor").is_steady()
         };
         let mut random = SplitMix(7);

@@ -5,7 +5,7 @@
 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
-use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, LoopKind, Stmt, VarId};
+use lacunar_imp::{ArrayId, BinaryOp, Block, ExprId, LoopKind, Stmt, Turns, VarId};
 
 use super::Emitter;
 use super::frame::Place;
@@ -131,7 +131,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
         }
         let known = begin.get_sign_extended_constant().zip(end.get_sign_extended_constant());
-        if let (LoopKind::Unrolled(0), Some((first, last))) = (kind, known)
+        if let (LoopKind::Unrolled(Turns { times: 0, .. }), Some((first, last))) = (kind, known)
             && last.saturating_sub(first) <= REPEATED
         {
             return (first..last).try_for_each(|k| self.scalar_iteration(var, self.index(k), body));
@@ -141,7 +141,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             LoopKind::Serial => LoopHint::for_body(self.source, body, self.vectors),
             LoopKind::Vector(_) if self.source.strict => None,
             LoopKind::Vector(lanes) => Some(LoopHint::vector(self.source, body, lanes.width, self.vectors)),
-            LoopKind::Unrolled(times) => Some(LoopHint::unrolled(times)),
+            LoopKind::Unrolled(Turns { times, .. }) => Some(LoopHint::unrolled(times)),
         };
         self.needs.loops |= known.is_some() || hint.is_some() || may_be_treated(self.source, body);
         let (begin, hint) = match kind {
@@ -149,8 +149,10 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let rest = self.sum_in_copies(var, begin, end, body)?;
                 (self.sum_in_groups(var, rest, end, body)?, hint)
             }
-            LoopKind::Unrolled(times) => {
-                self.fetch_ahead_of_sums(var, (begin, end), body)?;
+            LoopKind::Unrolled(Turns { times, near }) => {
+                if !near {
+                    self.fetch_ahead_of_sums(var, (begin, end), body)?;
+                }
                 match self.sum_in_turns(var, (begin, end), times, body)? {
                     Some(rest) => (rest, Some(LoopHint::unrolled(1))),
                     None => (begin, hint),

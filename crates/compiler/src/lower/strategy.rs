@@ -13,7 +13,7 @@
 
 use std::fmt;
 
-use lacunar_imp::LoopKind;
+use lacunar_imp::{LoopKind, Turns};
 use lacunar_notation::VarId;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Merge, Unit};
@@ -111,7 +111,10 @@ pub(super) struct Circumstances {
 pub(super) fn loop_kind(kernel: &Kernel, leaf: VarId) -> LoopKind {
     match kernel.provenance.parallel(leaf) {
         Some((Unit::CpuVector, _)) => LoopKind::VECTOR,
-        _ => kernel.provenance.unroll(leaf).map_or(LoopKind::Serial, LoopKind::Unrolled),
+        _ => match kernel.provenance.unroll(leaf) {
+            Some(times) => LoopKind::Unrolled(Turns { times, near: false }),
+            None => LoopKind::Serial,
+        },
     }
 }
 

@@ -11,7 +11,7 @@ use lacunar_base::random::Draw;
 use lacunar_formats::DType;
 
 use super::{Generator, Known, Worth};
-use crate::ir::{BinaryOp, CompareOp, Const, Expr, ExprId, LoopKind, VarId};
+use crate::ir::{BinaryOp, CompareOp, Const, Expr, ExprId, LoopKind, Turns, VarId};
 
 /// The variable of a search, and the operation that combines values with it.
 #[derive(Clone, Copy)]
@@ -83,7 +83,7 @@ impl Generator {
         let range = (self.b.int(0), self.bound());
         let kind = match (search.how, self.rng.below(4)) {
             (How::Operation(_), 0) => LoopKind::VECTOR,
-            (_, 1) => LoopKind::Unrolled(2),
+            (_, 1) => LoopKind::Unrolled(Turns { times: 2, near: false }),
             _ => LoopKind::Serial,
         };
         self.search_over(search, kind, range, depth);

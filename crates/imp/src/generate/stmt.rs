@@ -6,7 +6,7 @@ use lacunar_formats::DType;
 
 use super::{Generator, Known, LEN, Worth};
 use crate::build::Builder;
-use crate::ir::{Arg, ArrayId, ArrayRole, BinaryOp, Callee, CompareOp, ExprId, LoopKind, Status, Stmt, UnaryOp};
+use crate::ir::{Arg, ArrayId, ArrayRole, BinaryOp, Callee, CompareOp, ExprId, LoopKind, Status, Stmt, Turns, UnaryOp};
 
 impl Generator {
     /// Adds a statement, or a few; blocks in it have blocks in them up to `depth`.
@@ -147,8 +147,8 @@ impl Generator {
         let (begin, end) = (self.b.int(0), self.bound());
         let begin = if self.rng.one_in(3) { self.index() } else { begin };
         let kind = match self.rng.below(12) {
-            0 => LoopKind::Unrolled(0),
-            1 => LoopKind::Unrolled(1 + self.rng.below(8) as u32),
+            0 => LoopKind::Unrolled(Turns::default()),
+            1 => LoopKind::Unrolled(Turns { times: 1 + self.rng.below(8) as u32, near: self.rng.one_in(2) }),
             _ => LoopKind::Serial,
         };
         self.loop_of(kind, begin, end, |generator, i| {

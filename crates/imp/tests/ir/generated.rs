@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lacunar_formats::DType;
-use lacunar_imp::{Expr, Lanes, Limits, LoopKind, Stmt, generate, interpret_within, verify};
+use lacunar_imp::{Expr, Lanes, Limits, LoopKind, Stmt, Turns, generate, interpret_within, verify};
 
 const SEEDS: u64 = 400;
 
@@ -99,7 +99,7 @@ fn statements(block: &[Stmt], seen: &mut BTreeSet<String>) {
                 LoopKind::Vector(Lanes { near: true, .. }) => "vector over what is near",
                 LoopKind::Vector(Lanes { width: 0, .. }) => "vector",
                 LoopKind::Vector(_) => "vector of a width",
-                LoopKind::Unrolled(0) => "unroll",
+                LoopKind::Unrolled(Turns { times: 0, .. }) => "unroll",
                 LoopKind::Unrolled(_) => "unroll so often",
             },
             Stmt::While { .. } => "while",

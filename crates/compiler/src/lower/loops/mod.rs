@@ -77,7 +77,7 @@ pub(super) fn original(cx: &mut Lowerer<'_>, var: VarId, body: &Stmt, scope: &Sc
         lattice.iterators.iter().map(|it| format!("{}{}", cx.name(it.access.tensor), it.level + 1)).collect();
     let kind = match cx.loop_kind(var, scope) {
         LoopKind::Vector(_) => ", in lanes".to_string(),
-        LoopKind::Unrolled(times) => format!(", unrolled {times} times"),
+        LoopKind::Unrolled(turns) => format!(", unrolled {} times", turns.times),
         LoopKind::Serial | LoopKind::Parallel => String::new(),
     };
     cx.say(scope, &format!("{}: {}{kind}", cx.var_name(var), InWords(&strategy, &names)));
