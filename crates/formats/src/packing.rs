@@ -23,7 +23,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{PoisonError, RwLock};
 
-use lacunar_sets::{Affine, Bound, Count, Level, MapPiece, Nest, Piece, Relation, Set, Space};
+use lacunar_sets::{Affine, Answer, Bound, Count, Level, MapPiece, Nest, Piece, Relation, Set, Space};
 
 use crate::stretch::{Stretch, stretch};
 use crate::structure::{Named, NamedFault, Structure, bounds};
@@ -516,7 +516,11 @@ fn check_intervals(unique: &Set, context: &Piece, modes: &[usize]) -> Result<Vec
             around.subtract(&seen.preimage(wide.clone(), &at(1))?)
         };
         let gaps = gaps().ok_or(PackingFault::TooHard)?;
-        if !gaps.is_empty().is_yes() {
+        let has_none = gaps.is_empty();
+        if has_none == Answer::Unknown {
+            return Err(PackingFault::TooHard);
+        }
+        if has_none.is_no() {
             return Err(PackingFault::Gaps(mode));
         }
     }

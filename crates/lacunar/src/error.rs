@@ -49,7 +49,7 @@ pub enum Error {
     #[error(transparent)]
     Storage(StorageError),
     /// A tensor that does not have a structure.
-    #[error("{}{error}", .tensor.as_ref().map_or_else(String::new, |name| format!("`{name}` does not have its structure: ")))]
+    #[error("{}{error}", of_tensor(.tensor.as_deref(), .error))]
     Structure {
         /// Its name, if it is a program's.
         tensor: Option<String>,
@@ -283,6 +283,15 @@ impl Error {
                 None => format!("error: {other}\n"),
             },
         }
+    }
+}
+
+/// The beginning of a message about a tensor and its structure.
+fn of_tensor(name: Option<&str>, error: &StructureError) -> String {
+    match (name, error) {
+        (None, _) => String::new(),
+        (Some(name), StructureError::TooHard) => format!("the structure of `{name}`: "),
+        (Some(name), _) => format!("`{name}` does not have its structure: "),
     }
 }
 

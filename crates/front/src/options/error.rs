@@ -150,6 +150,9 @@ fn sizes_hint(word: &str) -> &'static str {
     match word.split('(').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
         "bcsr" => "write the rows and columns of a block, whole numbers from 1 on, e.g. `bcsr(4,4)`",
         "csb" => "write the rows of a block, which has as many columns, a whole number from 1 on, e.g. `csb(64)`",
+        "packed" => {
+            "write the structure whose unique elements are stored, e.g. `packed(symmetric)` or `packed(banded(2,1))`"
+        }
         "auto" => "write how many times the tensor is used, a whole number from 1 on, e.g. `auto(100)`, or `auto`",
         "hicoo" => "write the size of a block in every dimension, a whole number from 1 on, e.g. `hicoo(64)`",
         _ => {

@@ -12,8 +12,9 @@ pub(crate) enum Error {
     Form { span: Span },
     Unknown { span: Span, word: String },
     Order { span: Span, name: String, of: &'static str, order: usize },
-    Arguments { span: Span, named: Named },
+    Arguments { span: Span, named: Named, order: usize },
     Argument { span: Span },
+    Large { span: Span },
     Condition { start: usize, error: TextError },
     Head { span: Span, what: &'static str },
     Relation { span: Span, what: &'static str },
@@ -47,10 +48,13 @@ impl Error {
                     .label(span, format!("of a tensor of {}", words::count(order, "dimension", "dimensions")))
                     .hint("write what holds as a rule, e.g. `-p 'T(i,j,k): i <= j'`")
             }
-            Error::Arguments { span, named } => arguments(span, named),
+            Error::Arguments { span, named, order } => arguments(span, named, order),
             Error::Argument { span } => Diagnostic::error("E1503", "arguments of a structure are whole numbers")
                 .label(span, "not a whole number")
                 .hint("write, for example, `-p 'A:banded(2,1)'`"),
+            Error::Large { span } => Diagnostic::error("E1503", "a number that is too large")
+                .label(span, format!("more than {}", i64::MAX))
+                .hint("write a number that some size of the tensor may reach"),
             Error::Condition { start, error } => {
                 let at = |offset: u32| offset as usize + start;
                 let span = Span::new(at(error.span.start), at(error.span.end));
@@ -104,11 +108,14 @@ impl Error {
     }
 }
 
-fn arguments(span: Span, named: Named) -> Diagnostic {
+fn arguments(span: Span, named: Named, order: usize) -> Diagnostic {
     let Named { name, arguments, meaning, .. } = named;
-    let takes = if arguments.is_empty() { "no arguments".to_string() } else { format!("the arguments `{arguments}`") };
-    Diagnostic::error("E1503", format!("`{name}` takes {takes}"))
-        .label(span, "other arguments")
+    let message = match arguments {
+        "" => format!("`{name}` does not take these arguments"),
+        arguments => format!("`{name}` takes the arguments `{arguments}`"),
+    };
+    Diagnostic::error("E1503", message)
+        .label(span, format!("does not fit a tensor of {}", words::count(order, "dimension", "dimensions")))
         .note(format!("{name}: {meaning}"))
         .hint(match arguments {
             "" => format!("write `-p A:{name}`"),

@@ -26,6 +26,7 @@ mod relation;
 mod rule;
 
 use std::fmt;
+use std::num::{IntErrorKind, ParseIntError};
 
 use lacunar_base::{Diagnostic, Span};
 use lacunar_notation::Structure;
@@ -137,7 +138,7 @@ fn named(name: &str, arguments: &[i64], order: usize, span: Span) -> Result<Stru
     let Some(named) = Named::find(name) else { return Err(Error::Unknown { span, word: name.to_string() }) };
     named.structure(order, arguments).map_err(|error| match error {
         NamedFault::Order(of) => Error::Order { span, name: name.to_string(), of, order },
-        NamedFault::Arguments => Error::Arguments { span, named: *named },
+        NamedFault::Arguments => Error::Arguments { span, named: *named, order },
         NamedFault::Structure(_) | NamedFault::Text(_) => Error::TooHard { span },
     })
 }
@@ -159,7 +160,10 @@ fn call(value: Part<'_>) -> Result<(Part<'_>, Vec<i64>), Error> {
     };
     let mut arguments = Vec::new();
     for part in Part::new(inside, start).split(',') {
-        let number = part.text.parse().map_err(|_| Error::Argument { span: part.span() })?;
+        let number = part.text.parse().map_err(|error: ParseIntError| match error.kind() {
+            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => Error::Large { span: part.span() },
+            _ => Error::Argument { span: part.span() },
+        })?;
         arguments.push(number);
     }
     Ok((name, arguments))

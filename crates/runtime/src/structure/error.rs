@@ -83,7 +83,9 @@ pub enum StructureError {
     #[error("{0}")]
     Element(Box<Contradiction>),
     /// It can't be told which elements follow from others: too many pieces, or too large numbers.
-    #[error("it can't be told what this structure leaves of a tensor of these sizes")]
+    #[error(
+        "it can't be told what this structure leaves of a tensor of these sizes; write it with fewer parts and smaller numbers, or leave it away"
+    )]
     TooHard,
     /// A tensor that can't be stored.
     #[error(transparent)]
