@@ -69,7 +69,7 @@ impl Tensor {
     ///
     /// A branch on whether a length is `1 .. 4` more than a multiple of eight stands for all: that is where vectors of four end. A table of
     /// what came last after the same four outcomes predicts it, as processors do (T.-Y. Yeh and Y. N. Patt, *Two-level adaptive training branch
-    /// prediction*, MICRO 1991). Some thousand segments are looked at.
+    /// prediction*, MICRO 1991). A thousand segments are looked at, or all.
     ///
     /// ```
     /// use lacunar_formats::Format;
@@ -116,7 +116,7 @@ impl Tensor {
 
 /// The segments that are looked at: so many runs of so many neighbors.
 const RUNS: usize = 16;
-const RUN: usize = 256;
+const RUN: usize = 64;
 
 #[cfg(test)]
 mod tests {
