@@ -92,12 +92,12 @@ fn intersections_with_a_row_that_stays_are_looked_up() {
         ("t = A(i,j) * A(j,k) * A(i,k) * (k < 3)", 1.0),
     ] {
         let kernel = Kernel::compile(program, &options).unwrap();
-        let schedule = kernel.text("schedule").unwrap();
+        let schedule = kernel.schedule().text().to_string();
         assert!(schedule.contains("precompute(A(i,k), k, k, marked)"), "{program}: {schedule}");
         let results = kernel.run_named(&[("A", a.as_dyn())]).unwrap().results;
         assert_eq!(results[0].1.to_dense::<f64>().unwrap(), [expected], "{program}");
     }
     // Nothing is looked up where only a comparison confines the loop over a row.
     let kernel = Kernel::compile("t = A(i,j) * x(k) * A(i,k) * (j < k)", &options).unwrap();
-    assert!(!kernel.text("schedule").unwrap().contains("marked"));
+    assert!(!kernel.schedule().text().contains("marked"));
 }
