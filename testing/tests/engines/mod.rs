@@ -127,7 +127,7 @@ fn no_caches(instance: &Instance) -> Option<Reach> {
         kept: 0,
         near: 1,
         lines_ahead: 128,
-        asks_from: 0,
+        asks_from: u64::MAX,
         listed: 0,
     })
 }

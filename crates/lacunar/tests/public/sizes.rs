@@ -127,6 +127,48 @@ fn short_rows_take_short_vectors() {
     assert_eq!([1, 4, 5, 20].map(lanes), [true, true, false, false]);
 }
 
+/// A matrix whose rows have these numbers of entries, and the products of its rows with `x(j) = j`.
+fn rows_of(lengths: &[u64]) -> (Tensor<f64>, Vec<f64>) {
+    let row =
+        |(i, length): (usize, &u64)| (0..*length).map(move |k| ([i as u64, (7 * k + i as u64) % 64], (k + 1) as f64));
+    let entries: Vec<([u64; 2], f64)> = lengths.iter().enumerate().flat_map(row).collect();
+    let mut sums = vec![0.0; lengths.len()];
+    entries.iter().for_each(|(at, value)| sums[at[0] as usize] += value * at[1] as f64);
+    let entries: Vec<(&[u64], f64)> = entries.iter().map(|(at, value)| (at.as_slice(), *value)).collect();
+    (Tensor::from_entries(&[lengths.len() as u64, 64], &entries, Format::csr()).expect("rows of csr"), sums)
+}
+
+/// Rows that end where those before led one to expect, and others: each sum is of all its products and of no others.
+#[test]
+fn rows_of_every_length_end_where_they_end() {
+    let x: Vec<f64> = (0..64u32).map(f64::from).collect();
+    let x = Tensor::from_slice(&[64], &x).expect("a vector");
+    let check = |lengths: &[u64], backend: Backend, facts: [bool; 2], machine: &str| {
+        let (a, expected) = rows_of(lengths);
+        let options = Options::new().tensor("A", a.as_dyn()).backend(backend).machine(machine).emit("imp");
+        let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options).expect("a program");
+        let text = kernel.text("imp").expect("the stage");
+        assert_eq!([text.contains(" steady"), text.contains(" near")], facts, "{machine}: {text}");
+        let run = kernel.run_named(&[("A", a.as_dyn()), ("x", x.as_dyn())]).expect("a run");
+        assert_eq!(run.results[0].1.to_dense::<f64>().expect("an array"), expected, "{lengths:?}");
+    };
+    // Caches of `zen4` hold the rows, and asking ahead pays on `generic` in any case.
+    for (machine, near) in [("zen4", true), ("generic", false)] {
+        let runs =
+            |machine| lacunar::machine(&Options::new().machine(machine)).is_ok_and(|own| own.instructions.runs_here());
+        let backends =
+            if runs(machine) { vec![Backend::Interpreter, Backend::default()] } else { vec![Backend::Interpreter] };
+        for backend in backends {
+            for length in 0..40 {
+                check(&[length; 30], backend, [true, near], machine);
+                check(&[length, 40 - length].repeat(15), backend, [true, near], machine);
+            }
+            let random: Vec<u64> = (0..200u64).map(|i| 1 + (i * i * 2_654_435_761 >> 7) % 8).collect();
+            check(&random, backend, [false, near], machine);
+        }
+    }
+}
+
 #[test]
 fn indices_tell_sizes_as_if_all_were_known() {
     // The size of `k` comes with `x`, and then that of `i` follows from the first index of `T`, not from the second one.
