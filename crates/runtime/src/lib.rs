@@ -80,6 +80,7 @@ pub use gather::Outside;
 pub use kernel_parts::Header;
 pub use lent::{Lent, LentArray};
 pub use route::Route;
+pub use stats::Predictor;
 pub use structure::{Contradiction, FoundStructure, StructureError, Structured};
 pub use tensor::Tensor;
 pub use update::{Batch, Updated};

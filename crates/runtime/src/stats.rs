@@ -67,9 +67,8 @@ impl Tensor {
     /// True if the lengths of the innermost segments, such as the rows of a CSR matrix, are steady: they repeat in such a way that a processor
     /// foresees two thirds or more of the branches on them. `None` without such segments.
     ///
-    /// A branch on whether a length is `1 .. 4` more than a multiple of eight stands for all: that is where vectors of four end. A table of
-    /// what came last after the same four outcomes predicts it, as processors do (T.-Y. Yeh and Y. N. Patt, *Two-level adaptive training branch
-    /// prediction*, MICRO 1991). A thousand segments are looked at, or all.
+    /// A branch on whether a length is `1 .. 4` more than a multiple of eight stands for all: that is where vectors of four end. A [`Predictor`]
+    /// of four outcomes predicts it. A thousand segments are looked at, or all.
     ///
     /// ```
     /// use lacunar_formats::Format;
@@ -81,18 +80,15 @@ impl Tensor {
         let edges = self.levels().last()?.pos()?.indices()?;
         let segments = edges.len().checked_sub(1)?;
         let apart = (segments.saturating_sub(RUN) / (RUNS - 1)).max(RUN);
-        let (mut met, mut missed, mut table, mut history) = (0, 0, [false; 16], 0);
+        let (mut met, mut missed, mut predictor) = (0, 0, Predictor::<16>::new(2));
         for first in (0..segments).step_by(apart) {
             let mut begin = edges.get(first);
             for segment in first..segments.min(first + RUN) {
                 let end = edges.get(segment + 1);
                 // A segment without elements has no vectors that may end.
                 if let Some(last) = end.saturating_sub(begin).checked_sub(1) {
-                    let is_short = last & 7 < 4;
                     met += 1;
-                    missed += usize::from(table[history] != is_short);
-                    table[history] = is_short;
-                    history = (history << 1 | usize::from(is_short)) & 15;
+                    missed += usize::from(predictor.misses(usize::from(last & 7 < 4)));
                 }
                 begin = end;
             }
@@ -111,6 +107,39 @@ impl Tensor {
     pub fn stores_zeros(&self) -> bool {
         let size = self.dtype().size();
         size > 0 && self.values().as_bytes().chunks_exact(size).any(|value| value.iter().all(|byte| *byte == 0))
+    }
+}
+
+/// A two-level branch predictor: it expects what came last after the same outcomes, as processors do (T.-Y. Yeh and Y. N. Patt, *Two-level
+/// adaptive training branch prediction*, MICRO 1991).
+///
+/// ```
+/// use lacunar_runtime::Predictor;
+/// let mut predictor = Predictor::<16>::new(2);
+/// let missed = (0..100).filter(|k| predictor.misses(k % 2)).count();
+/// assert!(missed < 5);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Predictor<const HISTORIES: usize> {
+    /// By history, the outcome that followed last.
+    expected: [usize; HISTORIES],
+    /// The last outcomes, as the digits of a number.
+    history: usize,
+    /// The number of outcomes that a branch may have.
+    outcomes: usize,
+}
+
+impl<const HISTORIES: usize> Predictor<HISTORIES> {
+    /// A predictor of branches with so many outcomes, of which the number of histories is a power.
+    pub const fn new(outcomes: usize) -> Predictor<HISTORIES> {
+        Predictor { expected: [0; HISTORIES], history: 0, outcomes }
+    }
+
+    /// Learns an outcome; true if another one was expected.
+    pub fn misses(&mut self, outcome: usize) -> bool {
+        let was_missed = std::mem::replace(&mut self.expected[self.history], outcome) != outcome;
+        self.history = (self.history * self.outcomes + outcome) % HISTORIES;
+        was_missed
     }
 }
 

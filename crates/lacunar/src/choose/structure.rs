@@ -13,6 +13,7 @@
 
 use std::ops::Range;
 
+use lacunar_runtime::Predictor;
 use lacunar_runtime::lists::Lists;
 use rustc_hash::FxHashSet;
 
@@ -68,8 +69,7 @@ impl Structure {
     fn count_lengths(&mut self, lists: Lists<'_>, bands: &[Range<usize>]) {
         let (mut seen, mut entries, mut longest) = (0, 0, 0);
         let mut lengths: Vec<u64> = Vec::new();
-        // By the strips of two rows, those of the row that followed last.
-        let (mut foreseen, mut before) = ([0; (FEW_STRIPS * FEW_STRIPS) as usize], 0);
+        let mut predictor = Predictor::<{ (FEW_STRIPS * FEW_STRIPS) as usize }>::new(FEW_STRIPS as usize);
         for band in bands {
             seen += band.len();
             lengths.clear();
@@ -78,11 +78,7 @@ impl Structure {
             longest = lengths.iter().fold(longest, |longest, length| longest.max(*length));
             self.full_rows += lengths.iter().filter(|length| **length > 0).count() as f64;
             let strips = lengths.iter().map(|length| (length.div_ceil(STRIP) % FEW_STRIPS) as usize);
-            for strips in strips {
-                self.changes += f64::from(u8::from(foreseen[before] != strips));
-                foreseen[before] = strips;
-                before = before % FEW_STRIPS as usize * FEW_STRIPS as usize + strips;
-            }
+            self.changes += strips.filter(|strips| predictor.misses(*strips)).count() as f64;
             for (window, (slots, changes)) in WINDOWS.into_iter().zip(&mut self.slots) {
                 let mut before = 0;
                 for rows in lengths.chunks_mut(window as usize) {
