@@ -116,7 +116,7 @@ pub struct Caches {
     pub from_level_2: f64,
     /// Reading from beyond the second level.
     pub from_beyond: f64,
-    /// The time that sums over short segments from beyond the second level take where each asks for one behind it, over the time without.
+    /// The time of sums over short segments beyond the second level, each of which prefetches a later one, over the time without prefetches.
     pub asked_ahead: f64,
 }
 
@@ -156,7 +156,7 @@ pub struct Reach {
     pub near: u64,
     /// The lines that may be prefetched before they are read.
     pub lines_ahead: u64,
-    /// The bytes of segments from which on each asks for one behind it.
+    /// The bytes from which on a loop over short segments prefetches later ones.
     pub asks_from: u64,
     /// The additions to a workspace up to which its coordinates are put on a list, which is sorted.
     pub listed: u64,
@@ -380,8 +380,9 @@ impl Machine {
     /// choose, come as fast without prefetches. (Zen 3, SpMM with 128 columns, prefetched and not: 30 to 68 entries a row of 5 to 11 MB,
     /// `bcsstk16`, `bcsstk17` and `bcsstk33`, 1.1 to 1.6 times as long; 6 to 16 entries, or more than 16 MB, 0.6 to 1.0.)
     ///
-    /// Segments ask for those behind them in any case, or only where the caches do not hold them, if that makes a loop slower whose data they
-    /// do hold. (Zen 4, sums over segments of 5 elements: 1.13 times as long from 4 MB, 0.78 times from 64 MB.)
+    /// A loop over short segments prefetches later ones. On a processor that is slower with these prefetches if the data are in its caches, the
+    /// loop prefetches only data that exceed them. (Zen 4, sums over segments of 5 elements: the prefetches take 1.13 times as long with 4 MB,
+    /// 0.78 times with 64 MB.)
     ///
     /// ```
     /// use lacunar_machine::Machine;

@@ -163,7 +163,7 @@ fn rows_of_every_length_end_where_they_end() {
                 check(&[length; 30], backend, [true, near], machine);
                 check(&[length, 40 - length].repeat(15), backend, [true, near], machine);
             }
-            let random: Vec<u64> = (0..200u64).map(|i| 1 + (i * i * 2_654_435_761 >> 7) % 8).collect();
+            let random: Vec<u64> = (0..200u64).map(|i| 1 + ((i * i * 2_654_435_761) >> 7) % 8).collect();
             check(&random, backend, [false, near], machine);
         }
     }
