@@ -68,8 +68,18 @@ const SPARE: usize = 4;
 
 /// A block of at least `bytes` bytes, all zero if `zeroed`, else of any content.
 pub fn allocate(bytes: usize, zeroed: bool) -> Option<NonNull<u8>> {
+    allocate_or_clear(bytes, zeroed, CLEARED)
+}
+
+/// A block of at least `bytes` bytes, all zero, of which all pages are going to be used.
+pub fn allocate_cleared(bytes: usize) -> Option<NonNull<u8>> {
+    allocate_or_clear(bytes, true, usize::MAX)
+}
+
+/// The same as [`allocate`]; a kept block of up to so many bytes is cleared.
+fn allocate_or_clear(bytes: usize, zeroed: bool, cleared: usize) -> Option<NonNull<u8>> {
     if bytes >= KEPT
-        && (!zeroed || bytes <= CLEARED)
+        && (!zeroed || bytes <= cleared)
         && let Some(block) = kept::reuse(bytes, ROOMY)
     {
         if zeroed {
@@ -548,6 +558,20 @@ mod tests {
                     assert!(bytes[start..].iter().all(|&b| b == 0));
                     used = size;
                 }
+                release(block);
+            }
+        }
+    }
+
+    #[test]
+    fn memory_that_was_written_is_cleared() {
+        let bytes = CLEARED + 12345;
+        for _ in 0..3 {
+            let block = allocate_cleared(bytes).unwrap();
+            // SAFETY: the accesses are within the block, which is released once.
+            unsafe {
+                assert!(std::slice::from_raw_parts(block.as_ptr(), bytes).iter().all(|byte| *byte == 0));
+                std::ptr::write_bytes(block.as_ptr(), 7, bytes);
                 release(block);
             }
         }

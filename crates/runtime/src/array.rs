@@ -67,6 +67,16 @@ impl<T: Plain> Array<T> {
         Ok(Array { block, len, element: std::marker::PhantomData })
     }
 
+    /// The same of an array of which all is going to be written: memory that was released is cleared, however much it is.
+    ///
+    /// # Errors
+    /// The system refused the memory.
+    pub fn cleared(len: usize) -> Result<Array<T>, AllocError> {
+        let bytes = len.checked_mul(size_of::<T>()).ok_or(AllocError { bytes: u64::MAX })?;
+        let block = alloc::allocate_cleared(bytes).ok_or(AllocError { bytes: bytes as u64 })?;
+        Ok(Array { block, len, element: std::marker::PhantomData })
+    }
+
     /// A copy of a slice.
     ///
     /// # Errors

@@ -206,6 +206,18 @@ impl Buffer {
         }
     }
 
+    /// True if memory of its own has room for so many elements in all.
+    #[inline]
+    pub(crate) fn has_room(&self, len: u64) -> bool {
+        let bytes = usize::try_from(len).ok().and_then(|len| len.checked_mul(self.dtype.size()));
+        match &self.owner {
+            // SAFETY: the block is ours and not released.
+            Owner::Block => bytes.is_some_and(|bytes| bytes <= unsafe { alloc::capacity(self.data) }),
+            Owner::Pages(pages) => bytes.is_some_and(|bytes| bytes <= pages.capacity()),
+            _ => len <= self.len as u64 && !self.is_borrowed(),
+        }
+    }
+
     /// True if the memory is somebody else's, for reading only.
     #[inline]
     pub fn is_borrowed(&self) -> bool {

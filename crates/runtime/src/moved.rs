@@ -49,6 +49,19 @@ pub fn fetch<T>(place: *const T) {
     let _ = place;
 }
 
+/// Asks for the cache line of a place that will be read, if the processor can.
+#[inline(always)]
+pub fn fetch_to_read<T>(place: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which changes no content and fails nowhere.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
 /// Puts elements to their places of a target of `len` elements.
 ///
 /// # Safety

@@ -281,7 +281,9 @@ impl List {
         let mut list = List::default();
         list.counts.try_reserve_exact(share.len())?;
         let mut refused = None;
-        for parent in share {
+        for parent in share.clone() {
+            let behind = |others: usize| (parent + others < share.end).then(|| parents.get(parent + others));
+            level.operations().visits_soon(level, &behind);
             let before = list.entries.len();
             level.operations().visit(level, parents.get(parent), &mut |coordinate, position| match list
                 .entries

@@ -57,7 +57,7 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
         return Err(wide("number of positions"));
     }
     let mut root = Array::<u32>::zeroed(parents)?;
-    let mut node = Array::<u32>::zeroed(end as usize)?;
+    let mut node = Array::<u32>::cleared(end as usize)?;
     node[Schema::POSITIONS] = slots[parents] as u32;
     let (shares, lengths) = parallel::shares(&words);
     let slot_lengths: Vec<usize> =

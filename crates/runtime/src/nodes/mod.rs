@@ -42,4 +42,4 @@ pub(crate) use update::{
 };
 pub use update::{Payload, Put};
 pub(crate) use view::{View, holder_word};
-pub(crate) use walk::{count, deepest, visit};
+pub(crate) use walk::{count, deepest, visit, visits_soon};

@@ -13,6 +13,7 @@ use lacunar_formats::Schema;
 use lacunar_formats::schema::{Field, FieldKind, Node, Step, Target};
 
 use super::View;
+use crate::moved::fetch_to_read;
 
 /// A node whose items are visited, and the next item.
 struct Frame {
@@ -63,6 +64,42 @@ pub(crate) fn visit(view: View, parent: u64, each: &mut dyn FnMut(u64, u64)) {
     elements(view, parent, &mut |coordinate, position| found.push((coordinate, position)));
     found.sort_unstable();
     found.into_iter().for_each(|(coordinate, position)| each(coordinate, position));
+}
+
+/// The number of subtensors that are visited between two requests for nodes of one: a visit takes a quarter of the time for which one waits
+/// for memory, or more.
+const BETWEEN: usize = 4;
+
+/// Prefetches nodes of parent positions that are visited soon: of one the root node, of one that comes earlier the root's children, and of the
+/// next one theirs. So a walk through subtensors of a few nodes does not wait for each, wherever it lies. `behind` tells the parent position
+/// that is visited after so many others.
+pub(crate) fn visits_soon(view: View, behind: &dyn Fn(usize) -> Option<u64>) {
+    let fetch = |(_, base): (usize, usize)| fetch_to_read(view.node.as_ptr().wrapping_add(base));
+    let root = |others: usize| {
+        let root = view.root.get(usize::try_from(behind(others)?).ok()?)?;
+        view.open(view.schema.entry(), *root)
+    };
+    root(3 * BETWEEN).into_iter().for_each(fetch);
+    if let Some(root) = root(2 * BETWEEN) {
+        children(view, root, &mut { fetch });
+    }
+    if let Some(root) = root(BETWEEN) {
+        children(view, root, &mut |child| children(view, child, &mut { fetch }));
+    }
+}
+
+/// Calls `each` with the children of a node, the first of each array.
+#[inline(always)]
+fn children(view: View, (ty, base): (usize, usize), each: &mut impl FnMut((usize, usize))) {
+    let node = &view.schema.nodes()[ty];
+    for (_, field) in node.children() {
+        let FieldKind::Child { to, .. } = field.kind else { continue };
+        if view.length(node, base, field) > 0
+            && let Some(child) = child(view, node, base, (field, to), 0)
+        {
+            each(child);
+        }
+    }
 }
 
 /// The same in the order of the schema.

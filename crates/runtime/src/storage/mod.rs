@@ -167,6 +167,10 @@ pub trait LevelArrays: Sync {
     /// coordinates. The arrays have been checked. Several threads do so.
     fn visit(&self, level: &LevelStorage, parent: u64, each: &mut dyn FnMut(u64, u64));
 
+    /// Asks for the memory of parent positions that are visited soon: `behind` tells the one that is visited after so many others. Nothing is
+    /// asked for where it lies in the order of visits.
+    fn visits_soon(&self, _level: &LevelStorage, _behind: &dyn Fn(usize) -> Option<u64>) {}
+
     /// The position of a coordinate under a parent position, if it is stored there. The arrays have been checked.
     fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
         let mut found = None;

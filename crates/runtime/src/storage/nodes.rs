@@ -52,6 +52,15 @@ impl LevelArrays for Nodes {
         }
     }
 
+    fn visits_soon(&self, level: &LevelStorage, behind: &dyn Fn(usize) -> Option<u64>) {
+        // Nodes that were laid out lie in the order of visits.
+        if level.kept().new_words > 0
+            && let Some(view) = View::of(level)
+        {
+            nodes::visits_soon(view, behind);
+        }
+    }
+
     fn find(&self, level: &LevelStorage, parent: u64, coordinate: u64) -> Option<u64> {
         nodes::find(View::of(level)?, level.kept(), parent, coordinate)
     }

@@ -251,31 +251,39 @@ impl Editor<'_> {
     /// # Errors
     /// Memory is refused; none that has been [reserved](Editor::reserve).
     pub fn make(&mut self, ty: usize, items: u32) -> Result<u32, StorageError> {
-        let schema = self.schema;
-        let described = &schema.nodes()[ty];
-        let room = match described.layout.room {
+        let room = match self.schema.nodes()[ty].layout.room {
             Some(_) => growing_room(items),
             None => 0,
         };
+        let (base, room, slot) = self.place_for(ty, room)?;
+        self.clear(base, ty, room, slot);
+        Ok(base)
+    }
+
+    /// The place of a new node with so much room: near the last node of the path if there is a gap, else that of a node that is not used any
+    /// more, else behind all others. Its first word, its room, and its first position.
+    ///
+    /// # Errors
+    /// Memory is refused; none that has been [reserved](Editor::reserve).
+    #[inline]
+    pub fn place_for(&mut self, ty: usize, room: u32) -> Result<(u32, u32, u64), StorageError> {
+        let described = &self.schema.nodes()[ty];
         let (words, slots) = (described.words(room), described.slots(room));
         let near = self.path.last().map(|visit| visit.base);
         if let Some((base, slot)) = self.take_near(near, words, slots) {
             // Rows beside a new one are near it in the array of roots, which need not be the order of walks.
             self.kept.far_words += if near.is_none() { words } else { 0 };
-            self.clear(base, ty, room, slot.into());
-            return Ok(base);
+            return Ok((base, room, slot.into()));
         }
         self.kept.far_words += words;
         if let Some(base) = self.kept.take(ty, room) {
             let (room, slot) = (self.room(base, ty), self.slot(base, ty));
             self.kept.has_taken(described.words(room));
             self.kept.new_words += words;
-            self.clear(base, ty, room, slot);
-            return Ok(base);
+            return Ok((base, room, slot));
         }
         let (base, slot) = self.extend(words, slots)?;
-        self.clear(base, ty, room, slot.into());
-        Ok(base)
+        Ok((base, room, slot.into()))
     }
 
     /// Takes so many words and positions in the room that is nearest to a node, or else to the first one of a row beside this one.
@@ -294,8 +302,9 @@ impl Editor<'_> {
     /// So many words and positions behind all others: the first of both.
     ///
     /// # Errors
-    /// Memory is refused; none that has been [reserved](Editor::reserve).
+    /// Handles or positions do not fit into 32 bits, or memory is refused; none that has been [reserved](Editor::reserve).
     pub fn extend(&mut self, words: u64, slots: u64) -> Result<(u32, u32), StorageError> {
+        self.reserve_exactly(words, slots)?;
         let align = u64::from(self.schema.align());
         let base = (self.node.len() as u64).max(align).next_multiple_of(align);
         let slot = self.payload.positions();
@@ -312,14 +321,12 @@ impl Editor<'_> {
         let schema = self.schema;
         let (described, first) = (&schema.nodes()[ty], u64::from(base));
         let words = first as usize..(first + described.words(room)) as usize;
-        if let Some(words) = self.node.as_mut_slice::<u32>().and_then(|all| all.get_mut(words)) {
-            words.fill(0);
-        }
-        if let Some(word) = described.layout.slot {
-            self.set(first + u64::from(word), slot as u32);
-        }
-        if let Some(word) = described.layout.room {
-            self.set(first + u64::from(word), room);
+        let Some(words) = self.node.as_mut_slice::<u32>().and_then(|all| all.get_mut(words)) else { return };
+        words.fill(0);
+        for (word, number) in [(described.layout.slot, slot as u32), (described.layout.room, room)] {
+            if let Some(word) = word.and_then(|word| words.get_mut(word as usize)) {
+                *word = number;
+            }
         }
     }
 

@@ -88,13 +88,20 @@ const CLASSES: usize = 33;
 
 impl Kept {
     /// Prepares for the types of a schema, if that is not done.
+    #[inline]
     pub fn prepare(&mut self, schema: &'static Schema) {
         if self.shapes.is_empty() {
-            self.shapes = (0..schema.nodes().len()).map(|ty| Shape::of(schema, ty)).collect();
-            self.searches = (0..self.shapes.len()).map(|ty| Search::of(schema, ty)).collect();
-            self.most = Most::of(schema);
-            self.free = vec![Vec::new(); self.shapes.len() * CLASSES];
+            self.learn(schema);
         }
+    }
+
+    /// Finds the properties of the types of a schema.
+    #[cold]
+    fn learn(&mut self, schema: &'static Schema) {
+        self.shapes = (0..schema.nodes().len()).map(|ty| Shape::of(schema, ty)).collect();
+        self.searches = (0..self.shapes.len()).map(|ty| Search::of(schema, ty)).collect();
+        self.most = Most::of(schema);
+        self.free = vec![Vec::new(); self.shapes.len() * CLASSES];
     }
 
     /// A free node of a type with so much room, or more.

@@ -17,9 +17,10 @@
 //! Nodes with arrays of children try splits first: their children stay equally deep. Trees that become too deep are
 //! balanced again (`rebalance.rs`). If nothing fits, the tensor has to be made anew.
 
-use lacunar_formats::schema::FieldKind;
+use lacunar_formats::schema::{FieldKind, Target};
 
 use super::edit::{Editor, Link, Visit};
+use super::free::Single;
 use super::items::{Item, Source, elems};
 use super::locate::Located;
 use super::payload::FRESH;
@@ -152,10 +153,7 @@ impl Editor<'_> {
     /// Makes a node of the new element for a reference that is null, of type `first` before others. False if no type that it may refer to
     /// has nodes of one element.
     pub fn hang_one(&mut self, link: Link, new: Item, first: usize) -> Result<bool, StorageError> {
-        let types = self.schema.types(link.to);
-        let single = |ty: usize| Some((ty, self.shape(ty).single?));
-        let own = types.contains(&first).then_some(first).and_then(single);
-        let chosen = own.or_else(|| types.iter().copied().find_map(single));
+        let chosen = self.single_of(link.to, first);
         let (Some((ty, single)), Item::Elem { coordinate, value: Source::Held(held) }) = (chosen, new) else {
             let Some((ty, fit)) = self.choose(link.to, &[new], first) else { return Ok(false) };
             let base = self.make_of(ty, &[new], &fit)?;
@@ -163,21 +161,45 @@ impl Editor<'_> {
             self.path.push(Visit { base, ty: ty as u32, link: link.at });
             return Ok(true);
         };
-        let base = self.make(ty, u32::from(single.size.is_some()))?;
-        let (schema, room) = (self.schema, self.room(base, ty));
-        let fields = &schema.nodes()[ty].fields;
-        if let Some(size) = single.size {
-            self.set(u64::from(base) + u64::from(fields[size].offset), 1);
-        }
-        self.set(u64::from(base) + fields[single.field].word(room, 0), coordinate);
-        let position = self.slot(base, ty) + fields[single.field].slot(room, 0);
-        self.payload.put(held, position);
+        let (base, position) = self.hang_single(link, (ty, single), coordinate)?;
+        self.payload.put(held, position.into());
         if held == FRESH {
-            self.landed = Some(position as u32);
+            self.landed = Some(position);
         }
-        self.connect(link, base, ty);
         self.path.push(Visit { base, ty: ty as u32, link: link.at });
         Ok(true)
+    }
+
+    /// Makes a node of one element, whose value is not written, for a reference that is null. Its first word, and the element's position.
+    ///
+    /// # Errors
+    /// Memory is refused; none that has been [reserved](Editor::reserve).
+    #[inline]
+    pub fn hang_single(
+        &mut self,
+        link: Link,
+        (ty, single): (usize, Single),
+        coordinate: u32,
+    ) -> Result<(u32, u32), StorageError> {
+        let base = self.make(ty, u32::from(single.size.is_some()))?;
+        let (node, room) = (&self.schema.nodes()[ty], self.room(base, ty));
+        let element = &node.fields[single.field];
+        if let Some(size) = single.size {
+            self.set(u64::from(base) + u64::from(node.fields[size].offset), 1);
+        }
+        self.set(u64::from(base) + element.word(room, 0), coordinate);
+        let position = self.slot(base, ty) + element.slot(room, 0);
+        self.connect(link, base, ty);
+        Ok((base, position as u32))
+    }
+
+    /// A type whose nodes may have one element alone, of those that a reference may refer to: a wanted one before others.
+    #[inline]
+    pub fn single_of(&self, to: Target, first: usize) -> Option<(usize, Single)> {
+        let types = self.schema.types(to);
+        let single = |ty: usize| Some((ty, self.shape(ty).single?));
+        let own = types.contains(&first).then_some(first).and_then(single);
+        own.or_else(|| types.iter().copied().find_map(single))
     }
 
     /// Puts the second half of a node's items behind it: into a new node that its last child refers to, or that hangs under the first node

@@ -38,6 +38,7 @@ pub struct Payload<'a> {
 
 impl<'a> Payload<'a> {
     /// The values at positions, so many at each; a new one is `fresh` again and again, or zeros.
+    #[inline]
     pub fn values(buffer: &'a mut Buffer, stride: usize, fresh: &[u8]) -> Payload<'a> {
         let bytes = stride * buffer.dtype().size();
         let fresh = fresh.iter().copied().map(MaybeUninit::new).collect();
@@ -178,7 +179,7 @@ pub(crate) fn reserve(buffer: &mut Buffer, more: u64) -> Result<(), AllocError> 
     let wanted = (len as u64).saturating_add(more);
     #[cfg(test)]
     limit::check(wanted)?;
-    if wanted <= buffer.capacity() as u64 && !buffer.is_borrowed() {
+    if buffer.has_room(wanted) {
         return Ok(());
     }
     buffer.reserve(wanted.max(2 * len as u64).max(LEAST)).or_else(|_| buffer.reserve(wanted))

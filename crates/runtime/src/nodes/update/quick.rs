@@ -17,9 +17,8 @@
 use super::edit::{Editor, Link, Visit};
 use super::free::Kept;
 use super::guess::Guesses;
-use super::items::{Item, Source};
 use super::locate::Spot;
-use super::payload::{FRESH, Payload};
+use super::payload::Payload;
 use super::search::{Search, Way};
 use crate::buffer::Buffer;
 use crate::moved::fetch;
@@ -91,9 +90,8 @@ pub(crate) fn put_quickly<T: Element>(
         if depth + 2 > editor.depth_limit() {
             return None;
         }
-        editor.reserve(1, 0).ok()?;
-        let new = Item::Elem { coordinate, value: Source::Held(FRESH) };
-        editor.hang_one(link, new, first).ok()?.then_some(editor.landed).flatten()
+        let single = editor.single_of(link.to, first)?;
+        editor.hang_single(link, single, coordinate).ok().map(|(_, position)| position)
     });
     *buffer.as_mut_slice()?.get_mut(position? as usize)? = value;
     Some(None)
