@@ -7,7 +7,7 @@
 mod stages;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lacunar_backend_c::{COptions, print};
 use lacunar_base::{Category, Diagnostic, Trace};
@@ -16,7 +16,7 @@ use lacunar_compiler::comparisons::with_patterns;
 use lacunar_compiler::lower::{self, Binding, Interface, Lowered, Phase};
 use lacunar_compiler::plan::{Copied, Memory, Plan, Request, Search, over_stored_dimensions, plan, unknown_pattern};
 use lacunar_compiler::{structure, swaps};
-use lacunar_formats::{DType, IndexWidth};
+use lacunar_formats::{DType, Format, IndexWidth};
 use lacunar_front::stur::translate;
 use lacunar_front::{Declarations, Language};
 use lacunar_imp::{Function, Param, Verified, optimize, verify};
@@ -26,6 +26,8 @@ use lacunar_notation::index::read_by;
 use lacunar_notation::schedule::{Assembly, Schedule};
 use lacunar_notation::{Action, Assignment, Program, Role, TensorId};
 use lacunar_runtime::load::SharedKernel;
+use lacunar_runtime::storage::LevelStorage;
+use lacunar_runtime::{StorageError, Tensor};
 
 use crate::error::Error;
 use crate::generate::{CodeOptions, Wanted, generate};
@@ -121,9 +123,42 @@ pub struct Step {
     /// The options of its lowering.
     lowering: lower::Options,
     code: Code,
+    /// The arrays of the packed result of the last run.
+    packed: Mutex<Option<PackedArrays>>,
+}
+
+/// The arrays of a packed tensor, which follow from its sizes.
+#[derive(Debug)]
+struct PackedArrays {
+    dims: Vec<u64>,
+    format: Format,
+    levels: Vec<LevelStorage>,
+    /// The number of values.
+    count: u64,
 }
 
 impl Step {
+    /// The arrays of a packed result of these sizes, and the number of its values; those of the last run, if its result was as large.
+    pub(crate) fn packed_arrays(
+        &self,
+        dims: &[u64],
+        wanted: &Format,
+    ) -> Result<(Format, Vec<LevelStorage>, u64), StorageError> {
+        let mut last = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = match last.take().filter(|last| last.dims == dims) {
+            Some(last) => last,
+            None => {
+                let (format, levels, count) = Tensor::packed_levels(dims, wanted)?;
+                PackedArrays { dims: dims.to_vec(), format, levels, count }
+            }
+        };
+        // They are shared: no array is copied.
+        let levels = made.levels.iter().map(LevelStorage::try_clone).collect::<Result<_, _>>()?;
+        let given = (made.format.clone(), levels, made.count);
+        *last = Some(made);
+        Ok(given)
+    }
+
     /// The number of the statement in the program, from 0.
     pub fn statement(&self) -> usize {
         self.statement
@@ -406,7 +441,8 @@ impl Compiling<'_> {
         let mut plan = plan.clone();
         plan.notes.extend(notes);
         plan.notes.extend(left_early(&function));
-        Ok(Step { statement: number, plan, interface, function, phase, lowering, code })
+        let packed = Mutex::new(None);
+        Ok(Step { statement: number, plan, interface, function, phase, lowering, code, packed })
     }
 }
 

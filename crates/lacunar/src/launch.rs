@@ -130,7 +130,7 @@ impl Call<'_> {
             values.make_owned().map_err(StorageError::from)?;
             return Ok((format, levels, values));
         }
-        let (format, levels, count) = Tensor::packed_levels(&dims, &wanted)?;
+        let (format, levels, count) = self.step.packed_arrays(&dims, &wanted)?;
         if format != wanted {
             let why = "whose index arrays are too narrow for its sizes; declare the sizes or wider arrays";
             let message = format!("the kernel was compiled to store `{}` as {wanted}, {why}", declared.name);

@@ -433,3 +433,23 @@ fn relations_at_a_distance_are_checked_in_sparse_storage() {
     let error = run(&values).unwrap_err();
     assert_eq!(error.code(), Some("E1308"), "{error}");
 }
+
+#[test]
+fn packed_results_have_the_sizes_of_their_run() {
+    for backend in [Backend::Llvm, Backend::Interpreter] {
+        let options = Options::new().format("C", "packed(symmetric)".parse::<FormatSpec>().unwrap());
+        let kernel = Kernel::compile("C(i,j) = f(i) * f(j)", &options.backend(backend)).unwrap();
+        let result = |size: u64| -> Tensor<f64> {
+            let values: Vec<f64> = (1..=size).map(|k| k as f64).collect();
+            kernel.call(&[("f", &Tensor::from_slice(&[size], &values).unwrap())]).unwrap()
+        };
+        // Results of one size share their arrays, and each has values of its own.
+        let kept: Vec<(u64, Tensor<f64>)> = [3, 5, 5, 0, 3].into_iter().map(|size| (size, result(size))).collect();
+        for (size, result) in kept {
+            assert_eq!(result.nnz(), size * (size + 1) / 2);
+            let whole = result.convert(Format::dense(2)).unwrap();
+            let expected: Vec<f64> = (1..=size).flat_map(|i| (1..=size).map(move |j| (i * j) as f64)).collect();
+            assert_eq!(whole.values(), expected);
+        }
+    }
+}

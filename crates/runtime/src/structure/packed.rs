@@ -266,7 +266,8 @@ impl Tensor {
         }
     }
 
-    /// A tensor without values yet in a packed format: the arrays of its levels, and the number of values; for kernels, which write these.
+    /// A tensor without values yet in a packed format: the arrays of its levels, which copies share, and the number of values; for kernels, which
+    /// write these.
     ///
     /// # Errors
     /// The structure is not one of tensors of these sizes, or memory is refused.
@@ -280,7 +281,8 @@ impl Tensor {
     pub fn packed_levels(dims: &[u64], format: &Format) -> Result<(Format, Vec<LevelStorage>, u64), StorageError> {
         let packing = format.packing().ok_or(StorageError::Astray)?;
         Points::new(packing.structure(), &sizes(dims)?, dims)?;
-        let Layout { format, levels, count } = Layout::of(packing, format, dims)?;
+        let Layout { format, mut levels, count } = Layout::of(packing, format, dims)?;
+        let levels = levels.iter_mut().map(LevelStorage::share).collect::<Result<_, _>>()?;
         Ok((format, levels, count))
     }
 
