@@ -12,6 +12,7 @@
 
 mod across;
 mod auto;
+mod bands;
 mod candidates;
 mod combined;
 pub(crate) mod convert;
@@ -274,9 +275,12 @@ impl<'a> Source<'a> {
 /// A schedule for a statement that is better not computed by loops over its variables and merges alone, and why.
 fn special(source: Source<'_>, request: &Request<'_>) -> Option<(Schedule, &'static str)> {
     let (kernel, lhs, rhs) = flat(source, request.strict)?;
-    let skewed = skew::schedule(&kernel, &lhs, &rhs);
-    let skewed =
-        skewed.map(|found| (found, "threads share stored values, not rows: one row holds a large part of them"));
+    let in_bands = bands::schedule(&kernel, &lhs, &rhs, request);
+    let in_bands = in_bands.map(|found| (found, "bands of columns stay in the cache for all rows"));
+    let skewed = || {
+        let found = skew::schedule(&kernel, &lhs, &rhs)?;
+        Some((found, "threads share stored values, not rows: one row holds a large part of them"))
+    };
     let looked_up = || {
         let found = lookup::schedule(&kernel, &lhs, &rhs, request.memory).filter(|found| !names_made(found, source))?;
         Some((found, "an operand that stays the same is looked up, not merged again and again"))
@@ -285,7 +289,7 @@ fn special(source: Source<'_>, request: &Request<'_>) -> Option<(Schedule, &'sta
         || Some((tile::schedule(&kernel, &lhs, &rhs, request.memory)?, "tiles of the result stay in the cache"));
     let in_strips =
         || Some((strips::schedule(&kernel, &lhs, &rhs, request)?, "strips of a long sum stay in the cache"));
-    skewed.or_else(looked_up).or_else(tiled).or_else(in_strips)
+    in_bands.or_else(skewed).or_else(looked_up).or_else(tiled).or_else(in_strips)
 }
 
 /// True if a schedule precomputes of a tensor that is made for the loops, which its text could not name.

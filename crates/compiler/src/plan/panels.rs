@@ -35,7 +35,7 @@ const TLB_PAGES: f64 = 1536.0;
 /// The rows of a panel that are taken at once where its pages are more.
 const PANEL_ROWS: u64 = 256;
 /// The price of a byte from beyond the third level, where one from there costs 1.
-const FROM_MEMORY: f64 = 3.0;
+pub(super) const FROM_MEMORY: f64 = 3.0;
 /// The factor of a price where each line is in a page of its own, so that none is fetched ahead. (Zen 3, 1000 x 1000 x 1000: the plain nest of
 /// tiles, which reads B in such pieces, takes 450 to 520 ms; panels of B, which read A in rows, 70.)
 const APART: f64 = 4.0;

@@ -43,7 +43,8 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Sch
     if heavy { over_positions(kernel, lhs, flat).or_else(|| over_coordinates(kernel, lhs, flat)) } else { None }
 }
 
-fn only_sparse<'e>(kernel: &Kernel, expr: &'e Expr) -> Option<&'e Access> {
+/// The one access to a sparse operand, if there is one only.
+pub(super) fn only_sparse<'e>(kernel: &Kernel, expr: &'e Expr) -> Option<&'e Access> {
     let mut sparse = expr.accesses().into_iter().filter(|access| sparse_levels(kernel, access.tensor).next().is_some());
     match (sparse.next(), sparse.next()) {
         (only, None) => only,

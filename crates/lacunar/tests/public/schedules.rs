@@ -1,8 +1,8 @@
 //! Schedules in the interface: commands as methods and as text, their mistakes, and that results do not change.
 
 use lacunar::{
-    Assembly, Backend, BoundKind, Category, Error, Format, Kernel, Merge, Options, Parts, Race, Schedule, Tensor, Unit,
-    WorkspaceKind, einsum,
+    Assembly, Backend, BoundKind, Category, DynTensor, Error, Format, Kernel, Merge, Options, Parts, Race, Schedule,
+    Tensor, Unit, WorkspaceKind, einsum,
 };
 use lacunar_front::{Declarations, check, schedule};
 
@@ -100,4 +100,36 @@ fn intersections_with_a_row_that_stays_are_looked_up() {
     // Nothing is looked up where only a comparison confines the loop over a row.
     let kernel = Kernel::compile("t = A(i,j) * x(k) * A(i,k) * (j < k)", &options).unwrap();
     assert!(!kernel.schedule().text().contains("marked"));
+}
+
+/// Rows that each have every third of some columns, from the row's number on.
+fn long_rows(rows: u64, columns: u64) -> Result<DynTensor, Error> {
+    let places: Vec<[u64; 2]> = (0..rows).flat_map(|i| (i % 3..columns).step_by(3).map(move |j| [i, j])).collect();
+    let entries: Vec<(&[u64], f64)> = places.iter().map(|at| (at.as_slice(), ((at[0] + at[1]) % 7) as f64)).collect();
+    Ok(Tensor::from_entries(&[rows, columns], &entries, Format::csr())?.into_dyn())
+}
+
+#[test]
+fn few_long_rows_are_multiplied_in_bands() -> Result<(), Error> {
+    const COLUMNS: u64 = 40_000;
+    let text = "C(i,k) = A(i,j) * B(j,k)";
+    // Short rows in registers, long ones in memory; one row, for which nothing is read again; few columns, which stay in the caches anyway.
+    for (rows, columns, width, in_bands) in
+        [(9, COLUMNS, 16, true), (9, COLUMNS, 150, true), (1, COLUMNS, 16, false), (9, 2000, 16, false)]
+    {
+        let a = long_rows(rows, columns)?;
+        let values: Vec<f64> = (0..columns * width).map(|place| (place % 11) as f64 - 4.0).collect();
+        let b = Tensor::from_slice(&[columns, width], &values)?;
+        let options = || Options::new().tensor("A", &a).tensor("B", b.as_dyn()).machine("generic-v2");
+        let plain = Kernel::compile(text, &options().schedule("reorder(i, j, k)"))?;
+        let expected: Tensor<f64> = plain.call(&[("A", &a), ("B", &b)])?;
+        for threads in [1, 3] {
+            let kernel = Kernel::compile(text, &options().threads(threads))?;
+            let schedule = kernel.schedule().text().to_string();
+            assert_eq!(schedule.contains("reorder(j0, i, j1, k)"), in_bands, "{rows} {columns} {width}: {schedule}");
+            let sums: Tensor<f64> = kernel.call(&[("A", &a), ("B", &b)])?;
+            assert_eq!(sums.values(), expected.values(), "{rows} {columns} {width}, {threads} threads");
+        }
+    }
+    Ok(())
 }

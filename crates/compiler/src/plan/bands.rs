@@ -1,0 +1,121 @@
+//! Few long sparse rows: bands of their columns are taken one after the other, and in each band all rows, so that what a band is multiplied
+//! with stays in the caches for all of them.
+//!
+//! ```text
+//! C(i,k) = A(i,j) * B(j,k)      A: csr, 18 rows of 31,000 of 93,000 columns; B: rows of 128 values
+//!   reorder(i, j, k), split(j, j0, j1, 512), reorder(j0, i, j1, k), precompute(A(i,j) * B(j,k), k, k, dense),
+//!   parallelize(j0, cpu, temporary), parallelize(k, vector, ignore)
+//! ```
+//!
+//! Row after row, B would come from memory 6 times. In bands it comes once; but each row has to be searched for the first column of each
+//! band, and added to the result once for each. Demands: the one sparse operand has a dense level over rows, or several, and a last one over
+//! the sum's variable, which can be searched; the result's last variable is dense wherever it is read or written; sizes and the number of
+//! values are known.
+//!
+//! Paper: Wolf and Lam, *A Data Locality Optimizing Algorithm* (PLDI 1991), §3; Hong et al., *Adaptive Sparse Tiling for Sparse Matrix
+//! Multiplication* (PPoPP 2019), §3 (bands of columns).
+
+use lacunar_base::Span;
+use lacunar_notation::concrete::Kernel;
+use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
+use lacunar_notation::{Access, Expr, ExprKind, VarId, WorkspaceKind};
+
+use super::given::order_command;
+use super::panels::FROM_MEMORY;
+use super::skew::{fresh, only_sparse};
+use super::traffic::Memory;
+use super::{Request, storage};
+use crate::concretize::fits_registers;
+use crate::iterate::iterators::{AccessKey, level_var};
+use crate::levels::is_searched;
+
+/// The work of beginning a row in a band: a search, and a branch that is not foreseen, in bytes that come from the third level meanwhile.
+/// (Zen 4: 80 to 100 ns, at 50 GB/s.)
+const SEARCH: f64 = 5000.0;
+/// The price of a byte that is read again and stays in the third level, where others are streamed, and one that is not near costs 1.
+const AGAIN: f64 = 0.25;
+/// A band may have so many times the columns whose rows are near.
+const WIDER: [u64; 3] = [1, 2, 4];
+/// The least number of bands, which threads share.
+const LEAST_BANDS: u64 = 16;
+/// Bands have to save so many times the work that they cost.
+const WORTH: f64 = 2.0;
+
+/// A schedule for `lhs = flat` in bands, if they save enough.
+pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, request: &Request<'_>) -> Option<Schedule> {
+    let ExprKind::Reduce(_, summed, body) = &flat.kind else { return None };
+    let (&[column], (&row, outer)) = (summed.as_slice(), lhs.vars.split_last()?) else { return None };
+    if request.strict || outer.is_empty() || !kernel.tensors[lhs.tensor].format.is_dense() {
+        return None;
+    }
+    let sparse = AccessKey::from(only_sparse(kernel, flat)?);
+    let levels = kernel.tensors[sparse.tensor].format.levels();
+    let vars: Vec<VarId> = (0..levels.len()).map(|level| level_var(kernel, &sparse, level)).collect();
+    let (last, rows) = levels.split_last()?;
+    let has_rows = is_searched(*last)
+        && last.kind.schema().is_none()
+        && rows.iter().all(|level| level.properties().full)
+        && vars.split_last() == Some((&column, outer));
+    let others: Vec<AccessKey> =
+        body.accesses().into_iter().map(AccessKey::from).filter(|key| *key != sparse).collect();
+    let is_row = |key: &AccessKey| {
+        let places = (0..key.vars.len()).filter(|level| level_var(kernel, key, *level) == row);
+        !storage::is_sparse(kernel, key.tensor) && places.into_iter().all(|level| level + 1 == key.vars.len())
+    };
+    if !has_rows || !others.iter().chain([&AccessKey::from(lhs)]).all(is_row) {
+        return None;
+    }
+    let size = band(kernel, (&sparse, &others), (outer, column, row), request.memory)?;
+    let name = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
+    let part = |number| fresh(kernel, &format!("{}{number}", kernel.vars[column].name));
+    let (bands, inside) = (part(0), part(1));
+    let around = [bands.clone()].into_iter().chain(outer.iter().map(|var| name(*var)));
+    let mut kinds = vec![
+        CommandKind::Split { var: name(column), outer: bands.clone(), inner: inside.clone(), size },
+        CommandKind::Reorder(around.chain([inside, name(row)]).collect()),
+    ];
+    if fits_registers(kernel, &[row], body.dtype) {
+        let (vars, into) = (vec![name(row)], vec![name(row)]);
+        kinds.push(CommandKind::Precompute { expr: (**body).clone(), vars, into, kind: Some(WorkspaceKind::Dense) });
+    }
+    kinds.push(CommandKind::Parallelize { var: bands, unit: Unit::CpuThread, race: Race::Temporary });
+    kinds.push(CommandKind::Parallelize { var: name(row), unit: Unit::CpuVector, race: Race::Ignore });
+    let order: Vec<VarId> = outer.iter().copied().chain([column, row]).collect();
+    let first = order_command(kernel, &order).into_iter();
+    Some(Schedule { commands: first.chain(kinds.into_iter().map(|kind| Command { kind, span: Span::NONE })).collect() })
+}
+
+/// The number of columns of a band, if bands are worth it.
+fn band(
+    kernel: &Kernel,
+    (sparse, others): (&AccessKey, &[AccessKey]),
+    (outer, column, row): (&[VarId], VarId, VarId),
+    memory: Memory,
+) -> Option<u64> {
+    let size_of = |var: VarId| kernel.vars[var].size.map(|size| size as f64);
+    let rows = outer.iter().map(|var| size_of(*var)).product::<Option<f64>>()?;
+    let (columns, values) = (size_of(column)?, kernel.tensors[sparse.tensor].nnz? as f64);
+    // The bytes that each value of the sparse operand is multiplied with.
+    let read = others.iter().filter(|key| key.vars.contains(&column) && key.vars.contains(&row));
+    let bytes = size_of(row)? * read.map(|key| kernel.tensors[key.tensor].dtype.size() as f64).sum::<f64>();
+    let (near, all) = (memory.near_bytes(), columns * bytes);
+    let results = rows * size_of(row)? * kernel.tensors[sparse.tensor].dtype.arithmetic().size() as f64;
+    if bytes == 0.0 || all <= near {
+        return None;
+    }
+    let price = |bytes: f64| match bytes {
+        _ if bytes <= near => 0.0,
+        _ if bytes <= memory.shared => 1.0,
+        _ => FROM_MEMORY,
+    };
+    let whole = (near / bytes).max(1.0) as u64;
+    let sizes = WIDER.map(|times| times << whole.ilog2());
+    let costs = sizes.into_iter().filter(|size| size * LEAST_BANDS <= columns as u64).map(|size| {
+        let again = if size as f64 * bytes <= near { 0.0 } else { values * bytes * AGAIN };
+        // Each band searches all rows, and adds to all results.
+        let of_band = rows * SEARCH + 2.0 * results * price(results);
+        (size, (columns / size as f64).ceil() * of_band + again)
+    });
+    let (size, cost) = costs.min_by(|one, other| one.1.total_cmp(&other.1))?;
+    ((values * bytes - all) * price(all) > WORTH * cost).then_some(size)
+}
