@@ -62,6 +62,9 @@ const ROOMY: usize = 2;
 /// A block that grows may take a kept one that is so many times as large as it has to be: it is likely to grow on.
 const AHEAD: usize = 64;
 
+/// It takes one that is so many times as large, if there is one, so that it is not copied again soon.
+const GROWS: usize = 4;
+
 /// A block that will grow no more is cut where it is so many times as large as it has to be: not where it is only larger, for
 /// whoever fills it again will ask for as much.
 const SPARE: usize = 4;
@@ -80,7 +83,7 @@ pub fn allocate_cleared(bytes: usize) -> Option<NonNull<u8>> {
 fn allocate_or_clear(bytes: usize, zeroed: bool, cleared: usize) -> Option<NonNull<u8>> {
     if bytes >= KEPT
         && (!zeroed || bytes <= cleared)
-        && let Some(block) = kept::reuse(bytes, ROOMY)
+        && let Some(block) = kept::reuse((bytes, bytes), ROOMY)
     {
         if zeroed {
             // SAFETY: the block has room for so many bytes, and is nobody else's.
@@ -127,7 +130,9 @@ pub unsafe fn grow(block: NonNull<u8>, used: usize, bytes: usize, zero_from: usi
     // Bytes from `clean` on are known to be zero.
     let (grown, clean) = if bytes <= old {
         (block, bytes)
-    } else if let Some(warm) = (bytes >= KEPT).then(|| kept::reuse(bytes, AHEAD)).flatten() {
+    } else if let Some(warm) =
+        (bytes >= KEPT).then(|| kept::reuse((bytes, bytes.saturating_mul(GROWS)), AHEAD)).flatten()
+    {
         // To copy the used bytes costs less than fresh pages for the rest.
         // SAFETY: passed on.
         (unsafe { replace(block, warm, used) }, bytes)
@@ -375,12 +380,13 @@ mod kept {
         LIST.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|kept| kept.fits(bytes, times))
     }
 
-    /// The smallest kept block that holds `bytes`, if it is not more than `times` as large; of several, the one that was released last,
-    /// which caches may still hold.
-    pub(super) fn reuse(bytes: usize, times: usize) -> Option<NonNull<u8>> {
+    /// The smallest kept block that holds `wanted`, or else the largest one that holds `bytes`, of those that are not more than `times` as
+    /// large as that; of several, the one that was released last, which caches may still hold.
+    pub(super) fn reuse((bytes, wanted): (usize, usize), times: usize) -> Option<NonNull<u8>> {
         let mut list = LIST.lock().unwrap_or_else(PoisonError::into_inner);
-        let fitting = list.iter().enumerate().rev().filter(|(_, kept)| kept.fits(bytes, times));
-        let best = fitting.min_by_key(|(_, kept)| kept.capacity);
+        let fitting = || list.iter().enumerate().filter(|(_, kept)| kept.fits(bytes, times));
+        let roomy = fitting().rev().filter(|(_, kept)| kept.capacity >= wanted).min_by_key(|(_, kept)| kept.capacity);
+        let best = roomy.or_else(|| fitting().max_by_key(|(_, kept)| kept.capacity));
         let (index, _) = best?;
         let Kept { block, capacity, used } = list.remove(index);
         // SAFETY: the block came from this module, and is nobody else's now.
