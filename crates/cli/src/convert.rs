@@ -3,7 +3,8 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use lacunar::{Choice, Coo, Demand, Diagnostic, DynTensor, Format, FormatError, FormatSpec, Scalar, choose};
+use lacunar::{Choice, Coo, Demand, Diagnostic, DynTensor, Error, Format, FormatError, FormatSpec, Scalar, choose};
+use lacunar_base::Span;
 use lacunar_front::options;
 use lacunar_runtime::io::{self, Data, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Route};
@@ -100,15 +101,30 @@ pub fn stored(data: Data, text: &str) -> Result<Stored, Failure> {
     let (tensor, route) = match data {
         Data::Coordinate(coo) => {
             let route = Route::of_list(&coo, &format)?;
-            (DynTensor::from_coo(coo, &format)?, route)
+            (DynTensor::from_coo(coo, &format).map_err(|error| unlike(text, error))?, route)
         }
         Data::Dense(dense) => {
             let tensor = array_of(dense)?;
             let route = tensor.route(&format)?;
-            (if route.is_empty() { tensor } else { tensor.convert(&format)? }, route)
+            let is_there = route.is_empty();
+            let stored =
+                if is_there { tensor } else { tensor.convert(&format).map_err(|error| unlike(text, error))? };
+            (stored, route)
         }
     };
     Ok(Stored { tensor, route, choice: None })
+}
+
+/// An error about a tensor that cannot have the format of `-f`: with its place, if the tensor does not have the structure of that.
+fn unlike(text: &str, error: impl Into<Error>) -> Failure {
+    let error = error.into();
+    let (Error::Structure { error: found, .. }, Some(code)) = (&error, error.code()) else {
+        return Failure::Library(error);
+    };
+    let message = format!("the tensor does not have the structure of `{text}`: {found}");
+    let hint = "name a format that stores all of it; `lacunar info` names the structures that a file has";
+    let diagnostic = Diagnostic::error(code, message).category(error.category()).hint(hint);
+    Failure::text(text, "-f", diagnostic.label(Span::new(0, text.len()), ""))
 }
 
 /// The tensor in the format that is chosen for so many uses.

@@ -153,14 +153,31 @@ fn packed_formats_that_do_not_fit() {
     folder.fail(
         "convert mesh.mtx upper.mtx -f 'packed(upper)'",
         3,
-        "element (1, 0) is -1, but by its structure it is 0",
+        "the tensor does not have the structure of `packed(upper)`: element (1, 0) is -1, but by its structure it is 0",
     );
+    matrix(&folder, "wide.mtx", [2, 3], "real general", &["1 3 1"]);
+    for line in ["convert wide.mtx half.mtx -f 'packed(symmetric)'", "info wide.mtx -f 'packed(symmetric)'"] {
+        folder.fail(line, 2, "error[E1309]: the tensor does not have the structure of `packed(symmetric)`");
+        folder.fail(line, 2, "-f:1:1");
+    }
     folder.fail("convert mesh.mtx chess.mtx -f 'packed(chess)'", 2, "E0411");
     folder.fail(
         "run 'C(i,j) = A(i,k) * B(k,j)' -g A:rand -g B:rand -d A:3,3 -d B:3,3 -f 'C:packed(symmetric)'",
         2,
         "E1310",
     );
+}
+
+#[test]
+fn sizes_that_the_text_does_not_name_are_explained() {
+    let folder = Folder::new();
+    let text = folder.succeed("compile 'y(i) = a(i - j) * x(j)' --emit structure");
+    assert!(
+        text.contains("[n_i, n_j, n_i_at]") && text.ends_with("n_i_at: the size of dimension 0 of `a`\n"),
+        "{text}"
+    );
+    let plain = folder.succeed("compile 'y(i) = A(i,j) * x(j)' --emit structure");
+    assert!(!plain.contains("the size of"), "{plain}");
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! Multiplication* (PPoPP 2019), §3 (bands of columns).
 
 use lacunar_base::Span;
+use lacunar_formats::DType;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
 use lacunar_notation::{Access, Expr, ExprKind, VarId, WorkspaceKind};
@@ -65,7 +66,8 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, request: &Req
     if !has_rows || !others.iter().chain([&AccessKey::from(lhs)]).all(is_row) {
         return None;
     }
-    let size = band(kernel, (&sparse, &others), (outer, column, row), request.memory)?;
+    let operands = (&sparse, others.as_slice(), body.dtype.arithmetic());
+    let size = band(kernel, operands, (outer, column, row), request.memory)?;
     let name = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
     let part = |number| fresh(kernel, &format!("{}{number}", kernel.vars[column].name));
     let (bands, inside) = (part(0), part(1));
@@ -85,10 +87,10 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, request: &Req
     Some(Schedule { commands: first.chain(kinds.into_iter().map(|kind| Command { kind, span: Span::NONE })).collect() })
 }
 
-/// The number of columns of a band, if bands are worth it.
+/// The number of columns of a band, if bands are worth it; of the sparse operand and the others, whose products are of a type.
 fn band(
     kernel: &Kernel,
-    (sparse, others): (&AccessKey, &[AccessKey]),
+    (sparse, others, dtype): (&AccessKey, &[AccessKey], DType),
     (outer, column, row): (&[VarId], VarId, VarId),
     memory: Memory,
 ) -> Option<u64> {
@@ -99,7 +101,7 @@ fn band(
     let read = others.iter().filter(|key| key.vars.contains(&column) && key.vars.contains(&row));
     let bytes = size_of(row)? * read.map(|key| kernel.tensors[key.tensor].dtype.size() as f64).sum::<f64>();
     let (near, all) = (memory.near_bytes(), columns * bytes);
-    let results = rows * size_of(row)? * kernel.tensors[sparse.tensor].dtype.arithmetic().size() as f64;
+    let results = rows * size_of(row)? * dtype.size() as f64;
     if bytes == 0.0 || all <= near {
         return None;
     }

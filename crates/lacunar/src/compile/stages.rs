@@ -8,7 +8,7 @@ use lacunar_formats::{Schema, Template};
 use lacunar_imp::{Function, Verified};
 #[cfg(feature = "llvm")]
 use lacunar_machine::Machine;
-use lacunar_notation::Program;
+use lacunar_notation::{Access, Program, Role, VarId};
 
 use super::commands;
 
@@ -24,7 +24,32 @@ pub(super) fn structures(program: &Program) -> String {
             None => format!("{name}: unknown\n"),
         };
     }
+    let sizes = made_sizes(program);
+    let used = sizes.into_iter().filter(|(name, _)| words(&text).any(|word| word == name)).collect::<Vec<_>>();
+    used.into_iter().for_each(|(name, of)| text += &format!("{name}: {of}\n"));
     text
+}
+
+/// The parameters for sizes of variables that the text does not name, such as that of `i - j` in `a(i - j)`, and what they are the sizes of.
+fn made_sizes(program: &Program) -> Vec<(String, String)> {
+    let accesses: Vec<&Access> = program.statements.iter().flat_map(|statement| statement.rhs.accesses()).collect();
+    let is_indicator = |access: &&&Access| program.tensors[access.tensor].role == Role::Indicator;
+    let mut made: Vec<VarId> =
+        accesses.iter().filter(is_indicator).filter_map(|access| access.vars.last().copied()).collect();
+    made.sort_unstable();
+    made.dedup();
+    let of = |var: VarId| {
+        let access =
+            accesses.iter().filter(|access| !is_indicator(access)).find(|access| access.vars.contains(&var))?;
+        let dimension = access.vars.iter().position(|own| *own == var)?;
+        let name = &program.tensors[access.tensor].name;
+        Some((format!("n_{}", program.vars[var].name), format!("the size of dimension {dimension} of `{name}`")))
+    };
+    made.into_iter().filter_map(of).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
 /// The layouts of nodes of each schema that a format names.
