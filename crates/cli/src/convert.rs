@@ -118,7 +118,8 @@ pub fn stored(data: Data, text: &str) -> Result<Stored, Failure> {
 /// An error about a tensor that cannot have the format of `-f`: with its place, if the tensor does not have the structure of that.
 fn unlike(text: &str, error: impl Into<Error>) -> Failure {
     let error = error.into();
-    let (Error::Structure { error: found, .. }, Some(code)) = (&error, error.code()) else {
+    // One that is too hard to compare with tells nothing about the tensor.
+    let (Some(code @ ("E1308" | "E1309")), Error::Structure { error: found, .. }) = (error.code(), &error) else {
         return Failure::Library(error);
     };
     let message = format!("the tensor does not have the structure of `{text}`: {found}");

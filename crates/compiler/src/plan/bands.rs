@@ -9,7 +9,7 @@
 //!
 //! Row after row, B would come from memory 6 times. In bands it comes once; but each row has to be searched for the first column of each
 //! band, and added to the result once for each. Demands: the one sparse operand has a dense level over rows, or several, and a last one over
-//! the sum's variable, which can be searched; the result's last variable is dense wherever it is read or written; sizes and the number of
+//! the sum's variable, which can be searched, and no structure; the result's last variable is dense wherever it is read or written; sizes and the number of
 //! values are known.
 //!
 //! Paper: Wolf and Lam, *A Data Locality Optimizing Algorithm* (PLDI 1991), §3; Hong et al., *Adaptive Sparse Tiling for Sparse Matrix
@@ -50,10 +50,13 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, request: &Req
         return None;
     }
     let sparse = AccessKey::from(only_sparse(kernel, flat)?);
-    let levels = kernel.tensors[sparse.tensor].format.levels();
+    let info = &kernel.tensors[sparse.tensor];
+    let levels = info.format.levels();
     let vars: Vec<VarId> = (0..levels.len()).map(|level| level_var(kernel, &sparse, level)).collect();
     let (last, rows) = levels.split_last()?;
-    let has_rows = is_searched(*last)
+    // Rows of a structure have their own order (`rows.rs`).
+    let has_rows = info.structure.is_none()
+        && is_searched(*last)
         && last.kind.schema().is_none()
         && rows.iter().all(|level| level.properties().full)
         && vars.split_last() == Some((&column, outer));
