@@ -36,30 +36,29 @@ impl<T> Shared<T> {
     }
 }
 
-/// Asks for the cache line of a place that will be written to, if the processor can.
+/// Prefetches the cache line of a place that will be written to, if the processor can.
 #[inline(always)]
 pub fn fetch<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        // SAFETY: a hint, which changes no content and fails nowhere.
-        unsafe { _mm_prefetch::<_MM_HINT_ET0>(place.cast()) };
-    }
+    prefetch::<{ std::arch::x86_64::_MM_HINT_ET0 }, T>(place);
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;
 }
 
-/// Asks for the cache line of a place that will be read, if the processor can.
+/// Prefetches the cache line of a place that will be read, if the processor can.
 #[inline(always)]
 pub fn fetch_to_read<T>(place: *const T) {
     #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint, which changes no content and fails nowhere.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
-    }
+    prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }, T>(place);
     #[cfg(not(target_arch = "x86_64"))]
     let _ = place;
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn prefetch<const HINT: i32, T>(place: *const T) {
+    // SAFETY: a hint, which changes no content and fails nowhere.
+    unsafe { std::arch::x86_64::_mm_prefetch::<HINT>(place.cast()) };
 }
 
 /// Puts elements to their places of a target of `len` elements.

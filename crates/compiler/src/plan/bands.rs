@@ -22,7 +22,6 @@ use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Uni
 use lacunar_notation::{Access, Expr, ExprKind, VarId, WorkspaceKind};
 
 use super::given::order_command;
-use super::panels::FROM_MEMORY;
 use super::skew::{fresh, only_sparse};
 use super::traffic::Memory;
 use super::{Request, storage};
@@ -30,10 +29,10 @@ use crate::concretize::fits_registers;
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::levels::is_searched;
 
-/// The work of beginning a row in a band: a search, and a branch that is not foreseen, in bytes that come from the third level meanwhile.
+/// The cost of one row in one band, a search and a mispredicted branch, in bytes that the third level delivers in that time.
 /// (Zen 4: 80 to 100 ns, at 50 GB/s.)
 const SEARCH: f64 = 5000.0;
-/// The price of a byte that is read again and stays in the third level, where others are streamed, and one that is not near costs 1.
+/// The price of a byte that a band reads again from the third level; a byte that is read there once costs 1.
 const AGAIN: f64 = 0.25;
 /// A band may have so many times the columns whose rows are near.
 const WIDER: [u64; 3] = [1, 2, 4];
@@ -108,19 +107,14 @@ fn band(
     if bytes == 0.0 || all <= near {
         return None;
     }
-    let price = |bytes: f64| match bytes {
-        _ if bytes <= near => 0.0,
-        _ if bytes <= memory.shared => 1.0,
-        _ => FROM_MEMORY,
-    };
     let whole = (near / bytes).max(1.0) as u64;
     let sizes = WIDER.map(|times| times << whole.ilog2());
     let costs = sizes.into_iter().filter(|size| size * LEAST_BANDS <= columns as u64).map(|size| {
         let again = if size as f64 * bytes <= near { 0.0 } else { values * bytes * AGAIN };
         // Each band searches all rows, and adds to all results.
-        let of_band = rows * SEARCH + 2.0 * results * price(results);
+        let of_band = rows * SEARCH + 2.0 * results * memory.price(results);
         (size, (columns / size as f64).ceil() * of_band + again)
     });
     let (size, cost) = costs.min_by(|one, other| one.1.total_cmp(&other.1))?;
-    ((values * bytes - all) * price(all) > WORTH * cost).then_some(size)
+    ((values * bytes - all) * memory.price(all) > WORTH * cost).then_some(size)
 }

@@ -34,8 +34,6 @@ const PAGE: f64 = 4096.0;
 const TLB_PAGES: f64 = 1536.0;
 /// The rows of a panel that are taken at once where its pages are more.
 const PANEL_ROWS: u64 = 256;
-/// The price of a byte from beyond the third level, where one from there costs 1.
-pub(super) const FROM_MEMORY: f64 = 3.0;
 /// The factor of a price where each line is in a page of its own, so that none is fetched ahead. (Zen 3, 1000 x 1000 x 1000: the plain nest of
 /// tiles, which reads B in such pieces, takes 450 to 520 ms; panels of B, which read A in rows, 70.)
 const APART: f64 = 4.0;
@@ -144,13 +142,8 @@ impl Tiles<'_, '_> {
             read.map(|access| {
                 let inside = access.vars.iter().filter(|var| !around.contains(var)).map(size_of).product::<f64>();
                 let bytes = inside * kernel.tensors[access.tensor].dtype.size() as f64;
-                let price = match bytes {
-                    _ if bytes <= memory.near_bytes() => 0.0,
-                    _ if bytes <= memory.shared => 1.0,
-                    _ => FROM_MEMORY,
-                };
                 let apart = if self.pages(access) == 1.0 { APART } else { 1.0 };
-                bytes * price * apart
+                bytes * memory.price(bytes) * apart
             })
             .sum::<f64>()
         };

@@ -51,6 +51,15 @@ impl Memory {
     pub(super) fn near_bytes(&self) -> f64 {
         self.near * LINE_BYTES as f64
     }
+
+    /// The price of a byte of data of a size that loops read again and again: nothing where it is near, 1 from the third level.
+    pub(super) fn price(&self, bytes: f64) -> f64 {
+        match bytes {
+            _ if bytes <= self.near_bytes() => 0.0,
+            _ if bytes <= self.shared => 1.0,
+            _ => FROM_MEMORY,
+        }
+    }
 }
 
 impl Default for Memory {
@@ -59,6 +68,9 @@ impl Default for Memory {
         Memory::of(&Machine::generic())
     }
 }
+
+/// The price of a byte from beyond the third level, where one from there costs 1.
+const FROM_MEMORY: f64 = 3.0;
 
 /// The bytes of a cache line.
 pub(super) const LINE_BYTES: u64 = 64;
