@@ -62,7 +62,7 @@ const ROOMY: usize = 2;
 /// A block that grows may take a kept one that is so many times as large as it has to be: it is likely to grow on.
 const AHEAD: usize = 64;
 
-/// It takes one that is so many times as large, if there is one, so that it is not copied again soon.
+/// A block that grows prefers a kept one that is so many times as large as it has to be: then it is not copied again soon.
 const GROWS: usize = 4;
 
 /// A block that will grow no more is cut where it is so many times as large as it has to be: not where it is only larger, for
@@ -380,8 +380,8 @@ mod kept {
         LIST.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|kept| kept.fits(bytes, times))
     }
 
-    /// The smallest kept block that holds `wanted`, or else the largest one that holds `bytes`, of those that are not more than `times` as
-    /// large as that; of several, the one that was released last, which caches may still hold.
+    /// A kept block of at least `bytes` and at most `times` as many: the smallest with `wanted` bytes, or else the largest. Of several blocks
+    /// of one size it is the one that was released last, which caches may still hold.
     pub(super) fn reuse((bytes, wanted): (usize, usize), times: usize) -> Option<NonNull<u8>> {
         let mut list = LIST.lock().unwrap_or_else(PoisonError::into_inner);
         let fitting = || list.iter().enumerate().filter(|(_, kept)| kept.fits(bytes, times));

@@ -66,13 +66,12 @@ pub(crate) fn visit(view: View, parent: u64, each: &mut dyn FnMut(u64, u64)) {
     found.into_iter().for_each(|(coordinate, position)| each(coordinate, position));
 }
 
-/// The number of subtensors that are visited between two requests for nodes of one: a visit takes a quarter of the time for which one waits
-/// for memory, or more.
+/// The number of visits between two prefetches for one subtensor: a visit takes at least a quarter of the time that memory takes.
 const BETWEEN: usize = 4;
 
-/// Prefetches nodes of parent positions that are visited soon: of one the root node, of one that comes earlier the root's children, and of the
-/// next one theirs. So a walk through subtensors of a few nodes does not wait for each, wherever it lies. `behind` tells the parent position
-/// that is visited after so many others.
+/// Prefetches nodes of the parent positions that a walk visits soon. It fetches the root node of one, the root's children of the next, which
+/// comes sooner, and their children of a third. So the walk does not wait for each node, wherever it lies. `behind` gives the parent
+/// position that the walk visits after so many others.
 pub(crate) fn visits_soon(view: View, behind: &dyn Fn(usize) -> Option<u64>) {
     let fetch = |(_, base): (usize, usize)| fetch_to_read(view.node.as_ptr().wrapping_add(base));
     let root = |others: usize| {
