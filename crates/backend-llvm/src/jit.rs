@@ -11,7 +11,7 @@ use inkwell::targets::FileType;
 use lacunar_imp::{Function, Verified};
 
 use crate::linker::Linked;
-use crate::machine::{build, generate, target_machine};
+use crate::machine::{build, filling, generate, target_machine};
 use crate::{CompileOptions, LlvmError};
 
 /// A kernel's entry point; the [crate] describes the argument words.
@@ -34,7 +34,7 @@ pub struct JitKernel {
 
 /// Compiles a function for the process.
 pub fn compile(function: &Verified<Function>, options: &CompileOptions) -> Result<JitKernel, LlvmError> {
-    let machine = target_machine(options)?;
+    let machine = target_machine(options, filling(function, options))?;
     let context = Context::create();
     let symbol = SYMBOL.to_string_lossy();
     let module = build(&context, function, &symbol, &machine, options)?;

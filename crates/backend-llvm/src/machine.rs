@@ -12,7 +12,7 @@ use inkwell::module::Module;
 use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetMachineOptions,
 };
-use lacunar_imp::{Function, Verified};
+use lacunar_imp::{Function, Verified, loops};
 use lacunar_machine::Filling;
 
 use crate::emit::{Emitted, Table, emit};
@@ -66,9 +66,17 @@ pub(crate) fn host_cpu() -> Result<(&'static str, &'static str), LlvmError> {
 /// LLVM's passes join neighboring loads to gathers where the target has them, whatever these cost.
 const NO_GATHERS: &str = "+prefer-no-gather";
 
-/// The target machine for the options. Reading the features of a processor takes LLVM as long as a small kernel's passes, so each
+/// The way in which LLVM's passes may fill vectors in a function: by gathers if some loop of it does.
+pub(crate) fn filling(function: &Function, options: &CompileOptions) -> Filling {
+    match loops::gather_scattered(function) {
+        true => options.tuning.filling_scattered,
+        false => options.tuning.filling,
+    }
+}
+
+/// The target machine for the options, and for vectors that are filled in a way. Reading the features of a processor takes LLVM as long as a small kernel's passes, so each
 /// thread keeps the machines that it has made.
-pub(crate) fn target_machine(options: &CompileOptions) -> Result<Rc<TargetMachine>, LlvmError> {
+pub(crate) fn target_machine(options: &CompileOptions, filling: Filling) -> Result<Rc<TargetMachine>, LlvmError> {
     type Made = (Cpu, Optimization, Filling, Rc<TargetMachine>);
     thread_local!(static MADE: RefCell<Vec<Made>> = const { RefCell::new(Vec::new()) });
     let host = host()?;
@@ -78,7 +86,6 @@ pub(crate) fn target_machine(options: &CompileOptions) -> Result<Rc<TargetMachin
         Cpu::Named(name) => return Err(LlvmError::Target(name.clone())),
     };
     MADE.with_borrow_mut(|made| {
-        let filling = options.tuning.filling;
         let known = made
             .iter()
             .find(|(cpu, level, filled, _)| (cpu, *level, *filled) == (&options.cpu, options.optimization, filling));
@@ -135,7 +142,7 @@ pub(crate) fn build<'ctx>(
 }
 
 fn write(function: &Function, options: &CompileOptions, kind: FileType) -> Result<MemoryBuffer<'static>, LlvmError> {
-    let machine = target_machine(options)?;
+    let machine = target_machine(options, filling(function, options))?;
     let context = Context::create();
     let module = build(&context, function, &function.name, &machine, options)?;
     generate(&machine, &module, kind)
@@ -152,7 +159,7 @@ pub(crate) fn generate(
 
 /// The function as LLVM IR, optimized as the options say ([`Optimization::None`]: as emitted).
 pub fn llvm_ir(function: &Verified<Function>, options: &CompileOptions) -> Result<String, LlvmError> {
-    let machine = target_machine(options)?;
+    let machine = target_machine(options, filling(function, options))?;
     let context = Context::create();
     Ok(build(&context, function, &function.name, &machine, options)?.print_to_string().to_string())
 }

@@ -27,7 +27,7 @@ use lacunar_imp::{Function, VarId, Verified};
 use lacunar_machine::{Machine, Tuning};
 
 use crate::emit::{Emitted, Needs, RUNTIME_FUNCTIONS, Table, emit};
-use crate::machine::{generate, target_machine};
+use crate::machine::{filling, generate, target_machine};
 use crate::optimize::optimize;
 use crate::options::Version;
 use crate::{CompileOptions, Cpu, LlvmError};
@@ -56,7 +56,8 @@ pub enum Form {
 
 /// Compiles kernels to be linked into somebody's program.
 pub fn ship(kernels: &[Shipped<'_>], form: Form) -> Result<Vec<u8>, LlvmError> {
-    let baseline = target_machine(&options(&Cpu::VERSIONS[0]))?;
+    let oldest = options(&Cpu::VERSIONS[0]);
+    let baseline = target_machine(&oldest, oldest.tuning.filling)?;
     let context = Context::create();
     let whole = context.create_module("lacunar");
     prepare(&whole, &baseline);
@@ -82,7 +83,7 @@ pub fn ship(kernels: &[Shipped<'_>], form: Form) -> Result<Vec<u8>, LlvmError> {
     let support = parse(&context, &texts.concat())?;
     prepare(&support, &baseline);
     support.verify().map_err(refused)?;
-    optimize(&support, Needs { loops: true, scalars: false }, &baseline, &options(&Cpu::VERSIONS[0]))?;
+    optimize(&support, Needs { loops: true, scalars: false }, &baseline, &oldest)?;
     whole.link_in_module(support).map_err(refused)?;
     // The kernels find the table by its name, which is of no concern to others.
     if let Some(table) = whole.get_function("lac.table") {
@@ -120,7 +121,7 @@ fn one_version<'ctx>(
     version: &Version,
 ) -> Result<(Module<'ctx>, [bool; RUNTIME_FUNCTIONS.len()]), LlvmError> {
     let options = options(version);
-    let machine = target_machine(&options)?;
+    let machine = target_machine(&options, filling(kernel.function, &options))?;
     crate::emit::silence(context);
     let table = Table::OwnUnlessGiven { threads: kernel.threads };
     let Emitted { module, needs, called } = emit(context, kernel.function, symbol, (&machine, options.tuning), table)?;

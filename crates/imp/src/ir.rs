@@ -225,7 +225,7 @@ pub enum LoopKind {
 
 impl LoopKind {
     /// As many neighboring iterations at once as suit the machine.
-    pub const VECTOR: LoopKind = LoopKind::Vector(Lanes { width: 0, steady: false, near: false });
+    pub const VECTOR: LoopKind = LoopKind::Vector(Lanes { width: 0, steady: false, near: false, scattered: false });
 }
 
 /// The turns of a loop whose body is repeated.
@@ -246,6 +246,8 @@ pub struct Lanes {
     pub steady: bool,
     /// True if the caches hold what the loop reads by its counter.
     pub near: bool,
+    /// True if that comes from memory, and what the loop gathers lies scattered over the third level of caches.
+    pub scattered: bool,
 }
 
 /// The reason why a kernel stopped. The numbers are the kernel's return values; 3 is that of a process that cancels it.

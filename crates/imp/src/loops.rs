@@ -12,7 +12,7 @@
 //! assert_eq!((reductions.len(), reductions[0].op), (1, BinaryOp::Add));
 //! ```
 
-use crate::ir::{ArrayId, ArrayRole, BinaryOp, Expr, ExprId, Function, LoopKind, Stmt, VarId};
+use crate::ir::{ArrayId, ArrayRole, BinaryOp, Expr, ExprId, Function, Lanes, LoopKind, Stmt, VarId};
 use crate::walk::{Changes, blocks, exprs, reads, visit};
 
 /// The local arrays that each iteration of a parallel loop with this body has for itself: they get their memory in the
@@ -146,6 +146,17 @@ pub fn assigned_from_outside(body: &[Stmt]) -> impl Iterator<Item = (VarId, Expr
         });
     }
     assigned.into_iter().filter(move |(var, _)| !declared.contains(var))
+}
+
+/// True if some vector loop of a function gathers scattered elements ([`Lanes::scattered`]).
+pub fn gather_scattered(function: &Function) -> bool {
+    let mut found = false;
+    function.body.iter().for_each(|stmt| {
+        visit(stmt, &mut |stmt| {
+            found |= matches!(stmt, Stmt::For { kind: LoopKind::Vector(Lanes { scattered: true, .. }), .. });
+        });
+    });
+    found
 }
 
 /// The operation and operand of a value `var op operand`, if the operation is associative.

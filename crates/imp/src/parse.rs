@@ -367,7 +367,7 @@ impl<'a> Parser<'a> {
         if self.accept("vector") {
             let width = self.times()?;
             let (steady, near) = (self.accept("steady"), self.accept("near"));
-            return Ok(LoopKind::Vector(Lanes { width, steady, near }));
+            return Ok(LoopKind::Vector(Lanes { width, steady, near, scattered: self.accept("scattered") }));
         }
         if self.accept("unroll") {
             let times = self.times()?;

@@ -153,13 +153,14 @@ impl Display for LoopKind {
         match self {
             LoopKind::Serial => Ok(()),
             LoopKind::Parallel => f.write_str(" parallel"),
-            LoopKind::Vector(Lanes { width, steady, near }) => {
+            LoopKind::Vector(Lanes { width, steady, near, scattered }) => {
                 f.write_str(" vector")?;
                 if *width > 0 {
                     write!(f, "({width})")?;
                 }
                 f.write_str(if *steady { " steady" } else { "" })?;
-                f.write_str(if *near { " near" } else { "" })
+                f.write_str(if *near { " near" } else { "" })?;
+                f.write_str(if *scattered { " scattered" } else { "" })
             }
             LoopKind::Unrolled(Turns { times, near }) => {
                 f.write_str(" unroll")?;

@@ -37,6 +37,7 @@ struct Given {
     dims: Vec<u64>,
     magnitude: u32,
     steady: Option<bool>,
+    scattered: Option<bool>,
 }
 
 #[derive(Default)]
@@ -101,5 +102,6 @@ fn describe(name: &str, tensor: &Tensor) -> Given {
         dims: tensor.dims().to_vec(),
         magnitude: tensor.nnz().checked_ilog2().map_or(0, |log| log / 2 + 1),
         steady: tensor.is_steady(),
+        scattered: tensor.is_scattered(),
     }
 }

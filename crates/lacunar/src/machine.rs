@@ -25,7 +25,7 @@ use crate::store;
 /// The variable that names the machine.
 const VARIABLE: &str = "LACUNAR_MACHINE";
 /// Counts up when the probes change, so that the machine is measured again.
-const PROBES: u32 = 1;
+const PROBES: u32 = 2;
 /// The longest file that is read.
 const LONGEST: u64 = 1 << 16;
 

@@ -231,6 +231,9 @@ impl Options {
         if let Some(steady) = tensor.is_steady() {
             self.declarations.steady.insert(name.to_string(), steady);
         }
+        if let Some(scattered) = tensor.is_scattered() {
+            self.declarations.scattered.insert(name.to_string(), scattered);
+        }
         self.declarations.given.insert(name.to_string());
         let declared = self.format(name, tensor.format().clone()).dtype(name, tensor.dtype()).dims(name, tensor.dims());
         declared.filled(name, tensor.fill())

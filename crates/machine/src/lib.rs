@@ -19,6 +19,8 @@
 
 pub mod model;
 mod probe;
+#[cfg(target_arch = "x86_64")]
+mod scattered;
 mod text;
 
 pub use model::{Caches, Filling, InstructionSet, Machine, Reach, Tuning, Vectors};

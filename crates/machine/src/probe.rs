@@ -70,6 +70,7 @@ mod x86 {
 
     use super::{least, round};
     use crate::model::{Caches, Machine, Vectors};
+    use crate::scattered;
 
     /// The indices of the loops over scattered elements, and the elements, which the first level of caches holds.
     const INDICES: usize = 2048;
@@ -82,11 +83,12 @@ mod x86 {
         // A chain of multiplications that wait for each other: three cycles each on every processor of the last fifteen years.
         const CHAIN: usize = 4;
         let cycle = (least(multiplications) / (3 * CHAIN * TURNS) as f64).max(1e-3);
+        let caches = caches(&machine.caches);
         Machine {
             cycle: round(cycle),
             missed_branch: round(missed_branch() / cycle),
-            vectors: vectors(&machine.vectors, cycle),
-            caches: caches(&machine.caches),
+            vectors: vectors(&machine.vectors, caches.level_2, cycle),
+            caches,
             ..machine
         }
     }
@@ -102,20 +104,19 @@ mod x86 {
     }
 
     /// Numbers without a pattern (Marsaglia 2003, *Xorshift RNGs*).
-    fn scattered(count: usize) -> impl Iterator<Item = u32> {
+    fn numbers() -> impl Iterator<Item = u32> {
         std::iter::successors(Some(0x9e37_79b9_u32), |&state| {
             let state = state ^ (state << 13);
             let state = state ^ (state >> 17);
             Some(state ^ (state << 5))
         })
-        .take(count)
     }
 
     /// The nanoseconds of a branch that nothing predicts, beyond those of one that always goes the same way.
     fn missed_branch() -> f64 {
         // So many are not learned by heart in a few rounds: Zen 3 learns 8192.
         const BRANCHES: usize = 1 << 16;
-        let bits = |mask: u32| -> Vec<u8> { scattered(BRANCHES).map(|word| (word >> 7 & mask) as u8).collect() };
+        let bits = |mask: u32| -> Vec<u8> { numbers().take(BRANCHES).map(|word| (word >> 7 & mask) as u8).collect() };
         let walk = |bits: &[u8]| {
             let range = bits.as_ptr_range();
             // SAFETY: only bytes of the slice are read, which is not empty.
@@ -133,10 +134,13 @@ mod x86 {
     }
 
     /// The costs of vector instructions, as far as the processor has them.
-    fn vectors(unknown: &Vectors, cycle: f64) -> Vectors {
-        let mut found = Vectors { gather_4: 0.0, gather_8: 0.0, multiply_add_64: 0.0, ..*unknown };
+    fn vectors(unknown: &Vectors, level_2: u64, cycle: f64) -> Vectors {
+        let scattered = scattered::costs(level_2, numbers()).map(|time| round(time / cycle));
+        let [gather_scattered, insert_scattered] = scattered;
+        let without = Vectors { gather_4: 0.0, gather_8: 0.0, multiply_add_64: 0.0, ..*unknown };
+        let mut found = Vectors { gather_scattered, insert_scattered, ..without };
         let elements = vec![1f64; ELEMENTS];
-        let indices: Vec<u32> = scattered(INDICES).map(|word| word % ELEMENTS as u32).collect();
+        let indices: Vec<u32> = numbers().take(INDICES).map(|word| word % ELEMENTS as u32).collect();
         let cycles = |time: f64, count: usize| round(time / count as f64 / cycle);
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
             // SAFETY: the processor has the instructions; all indices are below the number of elements.
@@ -389,11 +393,11 @@ mod x86 {
 
     #[cfg(test)]
     mod tests {
-        use super::scattered;
+        use super::numbers;
 
         #[test]
-        fn scattered_numbers_differ() {
-            let mut numbers: Vec<u32> = scattered(1000).collect();
+        fn numbers_without_a_pattern_differ() {
+            let mut numbers: Vec<u32> = numbers().take(1000).collect();
             numbers.sort_unstable();
             numbers.dedup();
             assert_eq!(numbers.len(), 1000);

@@ -54,9 +54,9 @@ impl Machine {
         toml::to_string(self).unwrap_or_default()
     }
 
-    fn numbers(&self) -> [(&'static str, f64); 13] {
-        let Vectors { gather_4, gather_8, insert, multiply_add_32, multiply_add_64, masked_load, masked_store } =
-            self.vectors;
+    fn numbers(&self) -> [(&'static str, f64); 15] {
+        let Vectors { gather_4, gather_8, insert, gather_scattered, insert_scattered, .. } = self.vectors;
+        let Vectors { multiply_add_32, multiply_add_64, masked_load, masked_store, .. } = self.vectors;
         let Caches { from_level_2, from_beyond, asked_ahead, .. } = self.caches;
         [
             ("cycle", self.cycle),
@@ -65,6 +65,8 @@ impl Machine {
             ("gather_4", gather_4),
             ("gather_8", gather_8),
             ("insert", insert),
+            ("gather_scattered", gather_scattered),
+            ("insert_scattered", insert_scattered),
             ("multiply_add_32", multiply_add_32),
             ("multiply_add_64", multiply_add_64),
             ("masked_load", masked_load),

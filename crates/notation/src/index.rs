@@ -68,6 +68,8 @@ pub struct Tensor {
     pub heaviest: Option<u64>,
     /// True if the lengths of its innermost segments are steady, if that is known (for vector loops over them).
     pub steady: Option<bool>,
+    /// True if the coordinates of its innermost segments lie scattered, if that is known (for vector loops that gather by them).
+    pub scattered: Option<bool>,
     /// In a kernel that walks through stored dimensions: the view of the tensor whose storage this is.
     pub view: Option<View>,
     /// The relation between its coordinates, if it is an indicator.
@@ -270,6 +272,7 @@ impl Tensor {
             nnz: None,
             heaviest: None,
             steady: None,
+            scattered: None,
             view: None,
             indicator: None,
             structure: None,

@@ -274,6 +274,7 @@ impl Indicator {
             nnz: None,
             heaviest: None,
             steady: None,
+            scattered: None,
             view: None,
             indicator,
             structure: None,

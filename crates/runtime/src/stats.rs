@@ -96,6 +96,34 @@ impl Tensor {
         Some(missed * 3 <= met)
     }
 
+    /// True if the coordinates of the innermost segments lie scattered: most of them choose a line of an array of reals that none of the
+    /// [`NEIGHBORS`] before has chosen. `None` without such coordinates.
+    ///
+    /// Whole lines are read then for one element each, from wherever they are. Some runs of neighbors are looked at, or all.
+    ///
+    /// ```
+    /// use lacunar_formats::Format;
+    /// use lacunar_runtime::{Buffer, Tensor};
+    /// let grid = Buffer::from_vec(vec![1.0; 600]);
+    /// assert_eq!(Tensor::from_dense(vec![100, 6], grid, &Format::csr()).unwrap().is_scattered(), Some(false));
+    /// ```
+    pub fn is_scattered(&self) -> Option<bool> {
+        const LINE: u64 = 8;
+        let level = self.levels().last()?;
+        let coordinates = level.pos().and(level.crd())?.indices()?;
+        let count = coordinates.len();
+        let apart = (count.saturating_sub(NEIGHBORS) / (RUNS - 1)).max(NEIGHBORS);
+        let (mut met, mut lines) = (0, 0);
+        for first in (0..count).step_by(apart) {
+            let end = count.min(first + NEIGHBORS);
+            let mut chosen: Vec<u64> = (first..end).map(|position| coordinates.get(position) / LINE).collect();
+            chosen.sort_unstable();
+            chosen.dedup();
+            (met, lines) = (met + end - first, lines + chosen.len());
+        }
+        Some(lines * 2 > met)
+    }
+
     /// True if a stored value has only bits that are 0: a zero that nothing would tell from padding.
     ///
     /// ```
@@ -147,6 +175,9 @@ impl<const HISTORIES: usize> Predictor<HISTORIES> {
 const RUNS: usize = 16;
 const RUN: usize = 64;
 
+/// The coordinates that are looked at together: those of a few dozen short segments.
+const NEIGHBORS: usize = 512;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +194,32 @@ mod tests {
         assert_eq!(empty.expect("a tensor").heaviest(), Some(0));
         let array = Tensor::from_dense(vec![2, 3], Buffer::from_vec(vec![1.0; 6]), &Format::dense(2));
         assert_eq!(array.expect("a tensor").heaviest(), Some(3));
+    }
+
+    #[test]
+    fn columns_at_random_are_scattered_and_those_of_neighboring_rows_are_not() {
+        let scattered = |rows: u32, column: &mut dyn FnMut(u32, u32) -> u32| {
+            let mut entries: Vec<(u32, u32)> = (0..rows)
+                .flat_map(|row| [0, 1, 2, 3].map(|k| (row, k)))
+                .map(|(row, k)| (row, column(row, k)))
+                .collect();
+            entries.sort_unstable();
+            entries.dedup();
+            let (rows, columns) = entries.iter().copied().unzip();
+            let values = Values::F64(vec![1.0; entries.len()]);
+            let coords = vec![Coordinates::U32(rows), Coordinates::U32(columns)];
+            Tensor::from_coo(Coo { dims: vec![20_000; 2], coords, values }, &Format::csr())
+                .expect("a tensor")
+                .is_scattered()
+        };
+        let mut random = SplitMix(7);
+        assert_eq!(scattered(20_000, &mut |_, _| random.below(20_000) as u32), Some(true));
+        assert_eq!(scattered(20_000, &mut |row, k| (row + 100 * k) % 20_000), Some(false));
+        // Few columns are chosen again and again.
+        assert_eq!(scattered(20_000, &mut |_, _| random.below(100) as u32 * 150), Some(false));
+        assert_eq!(scattered(0, &mut |_, _| 0), Some(false));
+        let array = Tensor::from_dense(vec![2, 3], Buffer::from_vec(vec![1.0; 6]), &Format::dense(2));
+        assert_eq!(array.expect("a tensor").is_scattered(), None);
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(super) struct Vectors {
     pub(super) halves: bool,
     /// The way to fill a vector with elements that lie apart.
     pub(super) filling: Filling,
+    /// The same in loops whose elements lie scattered ([`Lanes::scattered`](lacunar_imp::Lanes::scattered)).
+    pub(super) filling_scattered: Filling,
 }
 
 impl Vectors {
@@ -74,12 +76,13 @@ impl Vectors {
                 || ["x86-64-v3", "x86-64-v4"].contains(&cpu.as_str())
                 || cfg!(target_arch = "aarch64"),
             filling: tuning.filling,
+            filling_scattered: tuning.filling_scattered,
         }
     }
 
-    /// The bytes of a vector in a loop that gathers.
-    pub(super) fn gather_bytes(self) -> usize {
-        match self.filling {
+    /// The bytes of a vector in a loop that gathers in a way.
+    pub(super) fn gather_bytes(self, filling: Filling) -> usize {
+        match filling {
             Filling::Gathers => self.bytes.min(GATHER_BYTES),
             Filling::Inserts => self.bytes.min(INSERT_BYTES),
         }
@@ -216,7 +219,7 @@ impl LoopHint {
             }
         }
         (widest > 0).then(|| LoopHint {
-            width: (vectors.gather_bytes() / widest).max(1) as u32,
+            width: (vectors.gather_bytes(vectors.filling) / widest).max(1) as u32,
             interleave: 1,
             masked: vectors.masked,
             unroll: None,

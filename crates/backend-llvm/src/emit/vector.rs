@@ -164,7 +164,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
         let width = lanes.width;
         (known.is_short, known.is_steady, known.is_near) = (width != 0, lanes.steady, lanes.near);
-        let bytes = if known.gathers { self.vectors.gather_bytes() } else { self.vectors.bytes };
+        known.filling = if lanes.scattered { self.vectors.filling_scattered } else { self.vectors.filling };
+        let bytes = if known.gathers { self.vectors.gather_bytes(known.filling) } else { self.vectors.bytes };
         let lanes = |bytes: usize| if width == 0 { (bytes / known.widest.max(1)) as u32 } else { width };
         let lanes = |bytes: usize| lanes(bytes).clamp(2, 64).next_power_of_two();
         let whole = lanes(bytes);
@@ -226,7 +227,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             true => COPIES,
             false if known.gathers && known.is_short => 1,
             false if known.gathers => {
-                (BYTES_OF_GATHERED / self.vectors.gather_bytes()).clamp(1, COPIES_OF_GATHERED) as u32
+                (BYTES_OF_GATHERED / self.vectors.gather_bytes(known.filling)).clamp(1, COPIES_OF_GATHERED) as u32
             }
             false => 1 << (SUMS_AT_ONCE / known.reductions.len() as u32).clamp(1, COPIES_OF_SUMS).ilog2(),
         };

@@ -149,6 +149,35 @@ fn segments_that_are_gathered_by_ask_for_what_stands_ahead() {
 }
 
 #[test]
+fn scattered_elements_are_gathered_where_that_is_cheaper() {
+    let text = |hint: &str| {
+        format!(
+            "kernel dot(in crd: u32[], in a: f64[], in x: f64[], out y: f64[], b: i64, e: i64) {{
+              var t: f64 = 0.0;
+              for p in b .. e vector{hint} {{
+                let j: u32 = crd[p];
+                let v: f64 = a[p];
+                let w: f64 = x[i64(j)];
+                t = t + v * w;
+              }}
+              y[0] = t;
+            }}"
+        )
+    };
+    let arrays = [numbers(DType::U32, 100), numbers(DType::F64, 100), numbers(DType::F64, 100), numbers(DType::F64, 1)];
+    check(&text(" scattered"), &arrays, &LENGTHS);
+    check(&text(" steady near scattered"), &arrays, &LENGTHS);
+    let gathers = |hint: &str, machine: &str| {
+        let machine = Machine::named(machine).unwrap();
+        assembly(&function(&text(hint)), &CompileOptions::of(&machine)).unwrap().contains("gather")
+    };
+    if cfg!(target_arch = "x86_64") {
+        assert_eq!(["zen4", "zen5", "icelake"].map(|machine| gathers("", machine)), [false, false, true]);
+        assert_eq!(["zen4", "zen5", "icelake"].map(|machine| gathers(" scattered", machine)), [true, false, true]);
+    }
+}
+
+#[test]
 fn lanes_take_loops_and_branches_together() {
     let text = "kernel walk(in a: f64[], in x: f64[], out y: f64[], b: i64, e: i64) {
       for k in 0 .. 90 vector {

@@ -48,6 +48,8 @@ pub struct Declarations {
     pub heaviest: IndexMap<String, u64>,
     /// True of tensors whose innermost segments have steady lengths, false of others.
     pub steady: IndexMap<String, bool>,
+    /// True of tensors whose innermost segments have scattered coordinates, false of others.
+    pub scattered: IndexMap<String, bool>,
     /// All tensors that are given. `None`: any tensor that is read and not assigned.
     pub inputs: Option<IndexSet<String>>,
     /// Tensors that are given, beside which others may be.

@@ -357,6 +357,7 @@ fn of_params(params: &[String], dtype: DType) -> Program {
             nnz: None,
             heaviest: None,
             steady: None,
+            scattered: None,
             view: None,
             indicator: None,
             structure: None,

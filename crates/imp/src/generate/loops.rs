@@ -47,7 +47,7 @@ impl Generator {
         let first = self.term(ty);
         let total = self.b.declare("total", first);
         let known = self.known.clone();
-        let lanes = Lanes { width, steady: self.rng.one_in(2), near: self.rng.one_in(2) };
+        let lanes = self.lanes_of(width);
         self.loop_of(LoopKind::Vector(lanes), begin, end, |generator, i| {
             generator.b.loads_up_to(loads);
             generator.learn(i, Worth::Exact);
@@ -59,6 +59,12 @@ impl Generator {
         self.known = known;
         let expr = self.b.var(total);
         self.known.push(Known { expr, ty, mutable: Some(total), worth: Worth::Sum });
+    }
+
+    /// Lanes of a width, with hints that are true or not: none changes a result.
+    fn lanes_of(&mut self, width: u32) -> Lanes {
+        let [steady, near, scattered] = [(); 3].map(|()| self.rng.one_in(2));
+        Lanes { width, steady, near, scattered }
     }
 
     /// `for i in 0 .. n vector { y[i] = e; t = t op e; z[k] op= e; }`
@@ -75,7 +81,7 @@ impl Generator {
         let first = self.term(ty);
         let total = self.b.declare("total", first);
         let (known, element, branches) = (self.known.clone(), self.index(), self.rng.one_in(3));
-        let lanes = Lanes { width, steady: self.rng.one_in(2), near: self.rng.one_in(2) };
+        let lanes = self.lanes_of(width);
         self.loop_of(LoopKind::Vector(lanes), begin, end, |generator, i| {
             generator.learn(i, Worth::Exact);
             generator.vector_store(stored, stored_ty, i);

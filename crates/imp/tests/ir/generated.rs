@@ -63,7 +63,8 @@ fn everything_occurs() {
         ["define", "assign", "load", "store", "accumulate", "for", "while", "break", "if", "alloc", "grow", "fill"];
     let kinds = kinds.into_iter().chain(["store past the caches", "prefetch"]);
     let kinds = kinds.chain(["parallel", "vector", "vector of a width", "unroll", "unroll so often"]);
-    let kinds = kinds.chain(["vector that loads behind its end"]);
+    let kinds = kinds.chain(["vector that loads behind its end", "vector over steady segments"]);
+    let kinds = kinds.chain(["vector over what is near", "vector that gathers what is scattered"]);
     let kinds = kinds.chain(["atomic", "deposit", "collect", "collect with lengths"]);
     for kind in kinds.chain([
         "lower_bound",
@@ -97,6 +98,7 @@ fn statements(block: &[Stmt], seen: &mut BTreeSet<String>) {
                 LoopKind::Parallel => "parallel",
                 LoopKind::Vector(Lanes { steady: true, .. }) => "vector over steady segments",
                 LoopKind::Vector(Lanes { near: true, .. }) => "vector over what is near",
+                LoopKind::Vector(Lanes { scattered: true, .. }) => "vector that gathers what is scattered",
                 LoopKind::Vector(Lanes { width: 0, .. }) => "vector",
                 LoopKind::Vector(_) => "vector of a width",
                 LoopKind::Unrolled(Turns { times: 0, .. }) => "unroll",

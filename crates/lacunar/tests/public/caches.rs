@@ -44,8 +44,7 @@ macro_rules! check {
 
 fn nothing_is_kept(threads: usize) -> Options {
     let mut options = Options::new().threads(threads);
-    (options.grain, options.reach) =
-        (Some(1), Some(Reach { kept: 0, near: 0, lines_ahead: 128, asks_from: 0, listed: 0 }));
+    (options.grain, options.reach) = (Some(1), Some(Reach::NOTHING));
     options
 }
 

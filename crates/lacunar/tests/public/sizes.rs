@@ -1,6 +1,7 @@
 //! Dimensions up to the greatest index, also in schedules and maps: results are right or refused, never wrong.
 
 use lacunar::{Backend, Error, Format, FormatSpec, Kernel, Options, Tensor};
+use lacunar_machine::Reach;
 
 /// The greatest size of a dimension.
 const GREATEST: u64 = i64::MAX as u64;
@@ -125,6 +126,39 @@ fn short_rows_take_short_vectors() {
         kernel.text("imp").expect("rows of csr").contains("vector(4)")
     };
     assert_eq!([1, 4, 5, 20].map(lanes), [true, true, false, false]);
+}
+
+/// Lanes of a matrix that comes from memory gather otherwise from an array that the third level of caches holds, if columns have no order.
+#[test]
+fn scattered_columns_are_gathered_as_the_machine_says() {
+    let rows = 3000u64;
+    let anywhere = |at: u64| ((at + 1) * 0x9e37_79b9) >> 5;
+    let near = |at: u64| at / 8 + at % 8;
+    let (from_memory, scattered_from, scattered_to) = (rows * 8 * 11, 8 * 50_000, 8 * 90_000);
+    let reach = Reach { from_memory, scattered_from, scattered_to, ..Reach::NOTHING };
+    let check = |columns: u64, column: &dyn Fn(u64) -> u64, reach: Reach, backend: Backend| {
+        let x: Vec<f64> = (0..columns).map(|j| (j % 11) as f64).collect();
+        let mut sums = vec![0.0; rows as usize];
+        let entries: Vec<([u64; 2], f64)> =
+            (0..rows * 8).map(|at| ([at / 8, column(at) % columns], 1.0 + (at % 5) as f64)).collect();
+        entries.iter().for_each(|([i, j], value)| sums[*i as usize] += value * x[*j as usize]);
+        let entries: Vec<(&[u64], f64)> = entries.iter().map(|(at, value)| (at.as_slice(), *value)).collect();
+        let a = Tensor::from_entries(&[rows, columns], &entries, Format::csr()).expect("rows of csr");
+        let mut options = Options::new().tensor("A", a.as_dyn()).dims("x", &[columns]).backend(backend).emit("imp");
+        options.reach = Some(reach);
+        let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &options).expect("a program");
+        let x = Tensor::from_slice(&[columns], &x).expect("a vector");
+        let run = kernel.run_named(&[("A", a.as_dyn()), ("x", x.as_dyn())]).expect("a run");
+        assert_eq!(run.results[0].1.to_dense::<f64>().expect("an array"), sums);
+        kernel.text("imp").expect("the stage").contains(" scattered")
+    };
+    for backend in [Backend::Interpreter, Backend::default()] {
+        let sizes = [49_999, 50_000, 90_000, 90_001];
+        assert_eq!(sizes.map(|size| check(size, &anywhere, reach, backend)), [false, true, true, false]);
+        assert!(!check(60_000, &near, reach, backend), "neighbors");
+        let larger = Reach { from_memory: rows * 8 * 12 + 1, ..reach };
+        assert!(!check(60_000, &anywhere, larger, backend), "the caches hold the matrix");
+    }
 }
 
 /// A matrix whose rows have these numbers of entries, and the products of its rows with `x(j) = j`.

@@ -36,6 +36,7 @@ impl Program {
                 nnz: None,
                 heaviest: None,
                 steady: None,
+                scattered: None,
                 view: None,
                 indicator: None,
                 structure: None,

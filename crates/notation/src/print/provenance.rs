@@ -199,6 +199,7 @@ mod tests {
                 nnz: None,
                 heaviest: None,
                 steady: None,
+                scattered: None,
                 view: None,
                 indicator: None,
                 structure: None,

@@ -11,6 +11,8 @@ use lacunar_imp::{
     ArrayId, ArrayRole, BinaryOp, Block, Expr, ExprId, Function, LoopKind, Reduction, Stmt, UnaryOp, VarId, loops,
 };
 
+use lacunar_machine::Filling;
+
 use super::words::tested_word;
 
 /// Loops in the body are repeated up to so often.
@@ -51,6 +53,8 @@ pub(super) struct Known {
     pub(super) is_steady: bool,
     /// True if the caches hold what it reads by its counter.
     pub(super) is_near: bool,
+    /// The way to fill a vector with elements that lie apart.
+    pub(super) filling: Filling,
     /// True if rows of any lengths are stored, by vectors of half of a line.
     pub(super) in_halves: bool,
 }
@@ -79,6 +83,7 @@ impl Known {
             is_short: false,
             is_steady: false,
             is_near: false,
+            filling: Filling::default(),
             in_halves: false,
         };
         known.inner[counter.index()] = true;

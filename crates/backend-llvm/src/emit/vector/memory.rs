@@ -53,7 +53,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
         } else if let Some(expanded) = self.expand(state, array, index)? {
             expanded
-        } else if self.vectors.filling == Filling::Inserts {
+        } else if state.known.filling == Filling::Inserts {
             let inserted = match state.loads_under().filter(|_| state.branched) {
                 Some(_) if state.is_loaded(self.source, index) => self.insert_loaded(state, array, index)?,
                 Some(mask) => {
@@ -119,7 +119,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             return Ok(());
         }
         let places = self.elements(state, array, index)?;
-        if self.vectors.filling == Filling::Inserts && state.mask.is_none() {
+        if state.known.filling == Filling::Inserts && state.mask.is_none() {
             return self.store_places(array, places, value);
         }
         let mask = self.mask_or_all(state.mask, state.width);

@@ -7,6 +7,7 @@
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
 use lacunar_imp::{CompareOp, ExprId, Lanes, LoopKind, Turns};
+use lacunar_notation::Access;
 use lacunar_notation::concrete::{Assign, Stmt};
 
 use super::behind;
@@ -51,7 +52,7 @@ fn between(cx: &mut Lowerer<'_>, l: &Loop<'_>, k: usize, positions: Interval) ->
         return far_and_near(cx, l, k, positions, (far, &rows));
     }
     let kind = match l.kind(cx) {
-        LoopKind::VECTOR => LoopKind::Vector(lanes(cx, &l.lattice.iterators[k])),
+        LoopKind::VECTOR => LoopKind::Vector(lanes(cx, l, k)),
         LoopKind::Unrolled(turns) => LoopKind::Unrolled(Turns { near: is_near(cx, &l.lattice.iterators[k]), ..turns }),
         kind => kind,
     };
@@ -83,8 +84,9 @@ fn far_and_near(
 
 /// The lanes of vectors along the segments of a level: few where few coordinates are to be expected, else as many as there are.
 /// On rows of 2.8 entries, 4 lanes take 0.77 of the time of 8; from 6 on they take more (an Intel processor with AVX-512).
-fn lanes(cx: &Lowerer<'_>, iterator: &Iterator) -> Lanes {
+fn lanes(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> Lanes {
     const FEW: u32 = 4;
+    let iterator = &l.lattice.iterators[k];
     let tensor = &cx.kernel.tensors[iterator.access.tensor];
     let above = &tensor.format.mode_order()[..iterator.level];
     let are_full = tensor.format.levels()[..iterator.level].iter().all(|level| level.properties().full);
@@ -94,15 +96,41 @@ fn lanes(cx: &Lowerer<'_>, iterator: &Iterator) -> Lanes {
         _ => 0,
     };
     let is_last = iterator.level + 1 == tensor.format.levels().len();
-    Lanes { width, steady: is_last && tensor.steady == Some(true), near: is_near(cx, iterator) }
+    let steady = is_last && tensor.steady == Some(true);
+    Lanes { width, steady, near: is_near(cx, iterator), scattered: is_last && is_scattered(cx, l, k) }
 }
 
 /// True if the caches are known to hold the coordinates and values of a tensor, as far as a processor should not be asked for them ahead.
 fn is_near(cx: &Lowerer<'_>, iterator: &Iterator) -> bool {
+    streamed(cx, iterator).is_some_and(|bytes| bytes < cx.options.reach.asks_from)
+}
+
+/// The bytes of the coordinates and values of a tensor, if known.
+fn streamed(cx: &Lowerer<'_>, iterator: &Iterator) -> Option<u64> {
     const COORDINATE: usize = 4;
     let tensor = &cx.kernel.tensors[iterator.access.tensor];
-    let each = (COORDINATE + tensor.dtype.size()) as u64;
-    tensor.nnz.is_some_and(|stored| stored.saturating_mul(each) < cx.options.reach.asks_from)
+    tensor.nnz.map(|stored| stored.saturating_mul((COORDINATE + tensor.dtype.size()) as u64))
+}
+
+/// True if the coordinates and values of iterator `k` come from memory, and its coordinates are known to choose scattered elements of arrays
+/// that the third level of caches holds.
+fn is_scattered(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> bool {
+    let iterator = &l.lattice.iterators[k];
+    let reach = cx.options.reach;
+    let is_chosen = |access: &&Access| access.vars.contains(&l.var) && access.tensor != iterator.access.tensor;
+    let bytes = |access: &Access| {
+        let tensor = &cx.kernel.tensors[access.tensor];
+        let is_array = tensor.format.is_dense() && tensor.format.packing().is_none();
+        let elements = tensor.dims.iter().try_fold(1u64, |product, size| product.checked_mul((*size)?));
+        elements.filter(|_| is_array)?.checked_mul(tensor.dtype.size() as u64)
+    };
+    let Stmt::Assign(assign) = l.body else { return false };
+    let chosen: Option<Vec<u64>> = assign.rhs.accesses().into_iter().filter(is_chosen).map(bytes).collect();
+    cx.kernel.tensors[iterator.access.tensor].scattered == Some(true)
+        && streamed(cx, iterator).is_some_and(|bytes| bytes >= reach.from_memory)
+        && chosen.is_some_and(|all| {
+            !all.is_empty() && all.iter().all(|bytes| (reach.scattered_from..=reach.scattered_to).contains(bytes))
+        })
 }
 
 /// The loop over some positions of iterator `k`.

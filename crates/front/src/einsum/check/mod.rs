@@ -81,6 +81,7 @@ pub(crate) fn check_tree(ast: ast::Ast, declarations: &Declarations) -> Result<P
             nnz: declarations.nnz.get(name).copied(),
             heaviest: declarations.heaviest.get(name).copied(),
             steady: declarations.steady.get(name).copied(),
+            scattered: declarations.scattered.get(name).copied(),
             view: None,
             indicator: None,
             structure: None,
