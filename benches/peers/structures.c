@@ -1,9 +1,10 @@
 /* Packed tensors by hand: the loops that a programmer writes over the unique elements, stored row by row.
  *
- * Started with a size and the name of a kernel (`benches/src/structures/table.rs`). It says `ready 0`, and answers every line with the
- * milliseconds of one run and the sum of the values that the result stores. The value at place p of an input is (1 + p mod 13) / 16. One thread.
+ * Started with a size and the name of a kernel (`benches/src/structures/table.rs`). It says `ready 0`, and answers `step COUNT` with the
+ * milliseconds of a run, the mean of so many, and the sum of the values that the result stores. The value at place p of an input is
+ * (1 + p mod 13) / 16. One thread.
  */
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,12 +265,15 @@ int main(int argc, char **argv) {
     char line[64];
     while (fgets(line, sizeof line, stdin)) {
         struct timespec begin, end;
+        int64_t runs = 1;
+        sscanf(line, "step %" SCNd64, &runs);
         clock_gettime(CLOCK_MONOTONIC, &begin);
-        run();
+        for (int64_t k = 0; k < runs; k++) run();
         clock_gettime(CLOCK_MONOTONIC, &end);
         double sum = 0;
         for (int64_t p = 0; p < count; p++) sum += r[p];
-        printf("%.9f %.17g\n", 1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec), sum);
+        const double elapsed = 1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec);
+        printf("%.9f %.17g\n", elapsed / (double)runs, sum);
         fflush(stdout);
     }
     return 0;

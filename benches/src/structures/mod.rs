@@ -8,8 +8,9 @@
 //!
 //! The C of `peers/structures.c` has the loops that a programmer writes over packed arrays, compiled with `-O3 -march=native -ffast-math`;
 //! NumPy has `einsum` of whole tensors (`peers/structures.py`); taco has code of its own for tensors of order 3 in formats of compressed
-//! and dense levels that store the same (`rivals.rs`). All run on one thread and take turns. In its turn each runs twice, and
-//! the second time counts: whose tensors are still in the caches depends on who ran before. Ours are bound to the kernel, as those of C
+//! and dense levels that store the same (`rivals.rs`). All run on one thread and take turns. In its turn each runs as often as fits ten
+//! milliseconds, at least once, for whose tensors are still in the caches depends on who ran before, and then as often again; the mean of
+//! these runs counts. So a kernel of a microsecond is not measured with the clock's own time. Ours are bound to the kernel, as those of C
 //! lie where they are. A time is the median of the rounds; results are compared by the sum of the values that are stored.
 //!
 //! The gain from the structure of a join's covariances is measured beside: the same kernel that computes every element (`plain`), and the
@@ -43,24 +44,26 @@ impl<'k> Own<'k> {
         Ok(Own { bound, adds_to, times: Vec::new() })
     }
 
-    /// Runs the kernel, in the memory of its last result, which holds zeros if the kernel adds to it.
-    fn run(&mut self) -> Result<f64> {
+    /// The mean milliseconds of so many runs, in the memory of the last result, which holds zeros if the kernel adds to it.
+    fn run(&mut self, count: u32) -> Result<f64> {
         if let Some(result) = self.adds_to {
             self.bound.values_mut::<f64>(result).context("a result of its own")?.fill(0.0);
         }
         let elapsed = with_threads(1, || {
             let start = Instant::now();
-            self.bound.run().map(|()| start.elapsed())
+            (0..count).try_for_each(|_| self.bound.run()).map(|()| start.elapsed())
         })?;
-        self.times.push(elapsed.as_secs_f64() * 1e3);
-        Ok(self.bound.result().values().iter().sum())
+        Ok(elapsed.as_secs_f64() * 1e3 / f64::from(count))
     }
 
-    /// The sum of the values of its result, in the second of two runs.
+    /// The sum of the values of its result, in the runs that count.
     fn turn(&mut self) -> Result<f64> {
-        self.run()?;
-        self.times.pop();
-        self.run()
+        // A result that is added to is cleared once.
+        let runs = if self.adds_to.is_some() { 1 } else { runs_after(self.run(1)?) };
+        self.run(runs)?;
+        let time = self.run(runs)?;
+        self.times.push(time);
+        Ok(self.bound.result().values().iter().sum())
     }
 
     /// The median of the times, without those of the first turns, which are for caches and pages.
@@ -71,6 +74,13 @@ impl<'k> Own<'k> {
 
 /// The turns that are not counted.
 const FIRST_TURNS: usize = 2;
+
+/// The number of runs that are worth a turn, after one that took so many milliseconds.
+fn runs_after(first: f64) -> u32 {
+    const TURN: f64 = 10.0;
+    const MOST: f64 = 1000.0;
+    (TURN / first).clamp(1.0, MOST) as u32
+}
 
 /// Fails unless a sum of values is the expected one, but for rounding.
 fn same(name: &str, sum: f64, expected: f64) -> Result<()> {

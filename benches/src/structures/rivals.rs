@@ -1,7 +1,8 @@
 //! The peers of packed tensors: packed C, NumPy and taco, each a program that answers one request at a time.
 //!
 //! ```text
-//! packed C, NumPy     make their inputs themselves, for a kernel and a size, and answer `step` with a time and the sum of the result
+//! packed C, NumPy     make their inputs themselves, for a kernel and a size, and answer `step COUNT` with the time of a run and the sum of
+//!                     the result
 //! taco                gets tensors in a file, in formats of compressed and dense levels that store the same, as in other benchmarks
 //! ```
 
@@ -9,11 +10,11 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use lacunar::{DynTensor, Format, FormatSpec, median};
 
 use super::kernels::{Kernel, Prepared};
-use super::{FIRST_TURNS, same};
+use super::{FIRST_TURNS, runs_after, same};
 use crate::engine::Engine;
 use crate::peers::program::{Peer, Program, compile, sources};
 use crate::peers::taco::{self, Wanted};
@@ -107,7 +108,7 @@ impl Peers {
 /// The requests that a peer answers.
 #[derive(Clone, Copy)]
 enum Answers {
-    /// `step` with the time of one run and the sum of its result.
+    /// `step` and a number of runs with the mean time of one and the sum of its result.
     Steps,
     /// `run` and `check`, as `peers/peer.h` says.
     Runs,
@@ -133,24 +134,30 @@ impl Rival {
         self.name
     }
 
-    /// The second of two runs, whose result has to have this sum.
+    /// Runs twice as often as is worth a turn, and times the second half; the result has to have this sum.
     pub fn turn(&mut self, expected: f64) -> Result<()> {
-        let (time, sum) = match self.answers {
-            Answers::Steps => {
-                self.peer.ask("step")?;
-                let answer = self.peer.ask("step")?;
-                let &[time, sum] = &answer[..] else { bail!("{} answered {answer:?}", self.name) };
-                (time, sum)
-            }
-            Answers::Runs => {
-                let sum = self.peer.check()?.sum;
-                let times = self.peer.run(2)?;
-                (*times.last().context("no time")?, sum)
-            }
-        };
+        let (first, sum) = self.runs(1)?;
         same(self.name, sum, expected)?;
+        let runs = runs_after(first);
+        self.runs(runs)?;
+        let (time, _) = self.runs(runs)?;
         self.times.push(time);
         Ok(())
+    }
+
+    /// The mean milliseconds of so many runs, and the sum of the result.
+    fn runs(&mut self, count: u32) -> Result<(f64, f64)> {
+        match self.answers {
+            Answers::Steps => {
+                let answer = self.peer.ask(&format!("step {count}"))?;
+                let &[time, sum] = &answer[..] else { bail!("{} answered {answer:?}", self.name) };
+                Ok((time, sum))
+            }
+            Answers::Runs => {
+                let times = self.peer.run(count as usize)?;
+                Ok((times.iter().sum::<f64>() / f64::from(count), self.peer.check()?.sum))
+            }
+        }
     }
 
     /// The median of the times, without those of the first turns.
