@@ -373,9 +373,9 @@ impl Model<'_> {
             entered *= iterations;
             trips.push(Trip { var, iterations, size: self.size(var) });
         }
-        let memory = self.costs.memory;
+        let memory = &self.costs.memory;
         let adds_to = writes.then(|| AccessKey::from(self.costs.lhs));
-        let lines = traffic::lines(self.kernel(), memory.near, &part.own_accesses, adds_to, &trips);
+        let lines = traffic::lines(self.kernel(), memory, &part.own_accesses, adds_to, &trips);
         (total + lines * memory.line, entered)
     }
 

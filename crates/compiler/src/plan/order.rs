@@ -12,7 +12,7 @@ use lacunar_notation::{Access, Expr, ExprKind, VarId};
 use super::Search;
 use super::cost::{Costs, cost};
 use super::factor::{factor, may_factor};
-use super::storage::{appends_in, distinct_accesses, is_concordant, is_walked};
+use super::storage::{appends_in, distinct_accesses, is_concordant, is_sparse, is_walked};
 use super::traffic::Memory;
 use crate::iterate::iterators::AccessKey;
 
@@ -48,7 +48,7 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search, 
     if natural.len() < 2 {
         return chosen(natural, "the only one");
     }
-    if !summed && agrees(&natural) {
+    if !summed && agrees(&natural) && !is_crossed(kernel, lhs, rhs, &natural) {
         return chosen(natural, "that of the storage");
     }
     if search == Search::Plain {
@@ -63,6 +63,17 @@ pub(super) fn choose(kernel: &Kernel, lhs: &Access, rhs: &Expr, search: Search, 
         }
         None => chosen(natural, "the only one"),
     }
+}
+
+/// True if all tensors are arrays, and innermost loops in an order would go across the rows of one: another order may move fewer lines.
+fn is_crossed(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[VarId]) -> bool {
+    let mut all = distinct_accesses(rhs);
+    all.push(AccessKey::from(lhs));
+    let is_across = |access: &AccessKey| {
+        let last = kernel.tensors[access.tensor].format.mode_order().last().map(|&mode| access.vars[mode]);
+        order.last().is_some_and(|inner| access.vars.contains(inner)) && last != order.last().copied()
+    };
+    all.iter().all(|access| !is_sparse(kernel, access.tensor)) && all.iter().any(is_across)
 }
 
 /// Chooses the order of the loops of `lhs = flat` if common factors are multiplied behind the inner sums that each order has: the

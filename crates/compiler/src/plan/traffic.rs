@@ -1,7 +1,8 @@
 //! The traffic of a loop nest: the number of cache lines of dense tensors that it brings in.
 //!
 //! The inner loops whose lines fit in a cache together bring each of them in once, every time that they are entered. A tensor that
-//! does not depend on the loop around them stays there from one iteration to the next.
+//! does not depend on the loop around them stays there from one iteration to the next, and so does one of which all lines take no more than
+//! half of the cache. Lines of a tensor that exceeds the third level come from memory, and count several times.
 //!
 //! ```text
 //! C(i,k) = A(i,j) * B(j,k), 10,000 x 30 x 30 doubles, 8 in a line:
@@ -86,9 +87,23 @@ pub(super) struct Trip {
     pub(super) size: f64,
 }
 
+impl Trip {
+    /// A loop over the whole dimension.
+    fn whole(&self) -> Trip {
+        Trip { iterations: self.size, ..*self }
+    }
+}
+
 /// The number of lines that a nest moves, from its outermost loop to the innermost, for the dense ones of the tensors that it reads
 /// and of the one that it adds to. The latter's are brought in and written back.
-pub(super) fn lines(kernel: &Kernel, near: f64, reads: &[AccessKey], adds_to: Option<AccessKey>, nest: &[Trip]) -> f64 {
+pub(super) fn lines(
+    kernel: &Kernel,
+    memory: &Memory,
+    reads: &[AccessKey],
+    adds_to: Option<AccessKey>,
+    nest: &[Trip],
+) -> f64 {
+    let near = memory.near;
     let moved = reads.iter().map(|access| (access, 1.0)).chain(adds_to.iter().map(|access| (access, 2.0)));
     let dense: Vec<(&AccessKey, f64)> = moved.filter(|(access, _)| !is_sparse(kernel, access.tensor)).collect();
     let in_loops = |access: &AccessKey, first: usize| lines_of(kernel, access, &nest[first..]);
@@ -107,7 +122,10 @@ pub(super) fn lines(kernel: &Kernel, near: f64, reads: &[AccessKey], adds_to: Op
             Some(around) if nest[first..].iter().any(differs) => around.iterations,
             Some(_) => 1.0,
         };
-        in_loops(access, first) * again * entered * times
+        let all = lines_of(kernel, access, &nest.iter().map(Trip::whole).collect::<Vec<_>>());
+        let moved = in_loops(access, first) * again * entered;
+        let moved = if all <= near / 2.0 { moved.min(all) } else { moved };
+        moved * times * memory.price(all * LINE).max(1.0)
     };
     dense.iter().map(moved).sum()
 }

@@ -1,5 +1,5 @@
 //! Streaming stores and prefetches change no value: products of a sparse matrix and a dense one, of every number of columns, and
-//! products and sums of rows of nodes.
+//! products and sums of rows of nodes. Loops come in the order that moves few lines.
 
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
@@ -126,4 +126,26 @@ fn a_plan_says_what_it_does_beyond_the_caches() {
     assert!(!notes("33", &options()).contains("past the caches"));
     let added = Kernel::compile("C(i,k) += A(i,j) * B(j,k)", &options().size("k", 32)).unwrap().explain().join("\n");
     assert!(!added.contains("past the caches"), "{added}");
+}
+
+/// Arrays whose rows lie across each other: loops come to whole lines of as many as they can.
+#[test]
+fn loops_over_arrays_that_lie_across_move_few_lines() {
+    let order = |program: &str, result: (&str, &[u64])| {
+        let columns = "dense:1,0".parse::<FormatSpec>().unwrap();
+        let mut options = Options::new().machine("zen4").threads(1).dims(result.0, result.1);
+        if result.1.len() == 2 {
+            options = options.format(result.0, columns);
+        }
+        let notes = Kernel::compile(program, &options).unwrap().explain().join("\n");
+        let order = notes.split("loop order ").nth(1).unwrap_or(&notes);
+        order.split(" (").next().unwrap_or_default().to_string()
+    };
+    // Four columns are written at once, and rows of four elements are read once.
+    assert_eq!(order("X(t,i) = F(t,i)", ("X", &[1_000_000, 4])), "t, i");
+    assert_eq!(order("X(t,i) = F(t,i)", ("X", &[4, 1_000_000])), "i, t");
+    // Neither order is better than that of the result.
+    assert_eq!(order("X(t,i) = F(t,i)", ("X", &[4000, 4000])), "i, t");
+    // A plane of both tensors fits a cache.
+    assert_eq!(order("C(i,j,k) = A(k,j,i)", ("C", &[600, 600, 600])), "j, i, k");
 }
