@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Step, Target};
 use lacunar_formats::{IndexWidth, Schema};
 
-use super::gaps::{Gaps, UNTIL_NEXT};
+use super::gaps::Gaps;
 use super::holder_word;
 use super::shape::{Bounds, Choice, Deal, Shapes};
 use super::template::Template;
@@ -38,16 +38,22 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
     check_size(place)?;
     let shapes = Shapes::new(schema).growing(segments.growth().is_some());
     let parents = segments.parents();
-    let forms = Forms::new(&shapes, segments, place)?;
+    let counts = (0..parents).map(|parent| segments.count(parent));
+    let mut forms = Forms::new(&shapes, counts).map_err(|parent| StorageError::NotRepresentable {
+        format: Box::new(place.format.clone()),
+        above: Above::Position(parent as u64),
+        reason: format!(
+            "no tree of `{}` nodes that is made here has {} elements",
+            schema.name(),
+            segments.count(parent)
+        ),
+    })?;
+    forms.make_templates(&shapes);
     let first = u64::from(schema.align());
     let mut words = parallel::edges(parents, |parent| forms.of(segments.count(parent)).words)?;
     let mut slots = parallel::edges(parents, |parent| forms.of(segments.count(parent)).slots)?;
     let gaps = match segments.growth() {
-        Some(growth) => {
-            // The elements that come before the next layout may exceed the places of these nodes.
-            let filled = segments.total() as f64 / slots[parents].max(1) as f64;
-            Gaps::between(&mut words, &mut slots, first, growth.max((1.0 + UNTIL_NEXT) * filled - 1.0))
-        }
+        Some(growth) => Gaps::of_growing((&mut words, &mut slots), first, (segments.total() as u64, growth)),
         None => Gaps::default(),
     };
     let end = words[parents].checked_add(first).filter(|end| *end <= 1 << 32);
@@ -93,9 +99,9 @@ pub(crate) fn spread(schema: &'static Schema, segments: &Segments, place: Place)
 
 /// The trees of one number of elements.
 #[derive(Default)]
-struct Form {
+pub(super) struct Form {
     /// The words and the positions that each of them takes.
-    words: u64,
+    pub words: u64,
     slots: u64,
     /// The number of these trees.
     trees: u64,
@@ -104,7 +110,7 @@ struct Form {
 }
 
 /// The trees of a level, by numbers of elements: of small ones by place, of others by key.
-struct Forms {
+pub(super) struct Forms {
     small: Vec<Form>,
     large: HashMap<u64, Form>,
     none: Form,
@@ -118,11 +124,14 @@ const FEW: u64 = 3;
 const LARGE: u64 = 16 * SMALL;
 
 impl Forms {
-    fn new(shapes: &Shapes, segments: &Segments, place: Place) -> Result<Forms, StorageError> {
+    /// The forms of trees of these numbers of elements, without templates.
+    ///
+    /// # Errors
+    /// There is no tree of one of them: its place.
+    pub fn new(shapes: &Shapes, counts: impl Iterator<Item = u64>) -> Result<Forms, usize> {
         let small = (0..SMALL).map(|_| Form::default()).collect();
         let mut forms = Forms { small, large: HashMap::new(), none: Form::default() };
-        for parent in 0..segments.parents() {
-            let count = segments.count(parent);
+        for (place, count) in counts.enumerate() {
             let form = match forms.small.get_mut(count as usize) {
                 Some(form) => form,
                 None => forms.large.entry(count).or_default(),
@@ -132,26 +141,21 @@ impl Forms {
                 continue;
             }
             let mut counter = Counter::default();
-            if tree(shapes, count, &mut counter).is_none() {
-                return Err(StorageError::NotRepresentable {
-                    format: Box::new(place.format.clone()),
-                    above: Above::Position(parent as u64),
-                    reason: format!(
-                        "no tree of `{}` nodes that is made here has {count} elements",
-                        shapes.schema.name()
-                    ),
-                });
-            }
+            tree(shapes, count, &mut counter).ok_or(place)?;
             (form.words, form.slots) = (counter.words, counter.slots);
-        }
-        for (count, form) in forms.small.iter_mut().enumerate().filter(|(count, form)| *count > 0 && form.trees > FEW) {
-            form.template = Template::new(shapes, count as u64);
         }
         Ok(forms)
     }
 
+    /// Makes templates of the forms that many trees have.
+    fn make_templates(&mut self, shapes: &Shapes) {
+        for (count, form) in self.small.iter_mut().enumerate().filter(|(count, form)| *count > 0 && form.trees > FEW) {
+            form.template = Template::new(shapes, count as u64);
+        }
+    }
+
     /// The trees of so many elements.
-    fn of(&self, count: u64) -> &Form {
+    pub fn of(&self, count: u64) -> &Form {
         self.small.get(count as usize).or_else(|| self.large.get(&count)).unwrap_or(&self.none)
     }
 }

@@ -72,6 +72,13 @@ impl Gaps {
         Gaps { all: gaps, words: stretch + own }
     }
 
+    /// The same between the trees of a level of so many elements: the next of them may exceed the places that nodes have, whatever words came
+    /// lately.
+    pub fn of_growing((words, slots): (&mut [u64], &mut [u64]), first: u64, (elements, growth): (u64, f64)) -> Gaps {
+        let filled = elements as f64 / slots.last().copied().unwrap_or(0).max(1) as f64;
+        Gaps::between(words, slots, first, growth.max((1.0 + UNTIL_NEXT) * filled - 1.0))
+    }
+
     /// Takes so many words and positions near a word, and gives the first of both; `None` if no room near it has as many.
     pub fn take(&mut self, near: u32, words: u64, slots: u64) -> Option<(u32, u32)> {
         let nearest = u64::from(near).checked_div(self.words)? as usize;

@@ -9,6 +9,7 @@
 //! shape.rs   how many elements a tree of a height has, and how those of one node go to it and its children
 //! choose.rs  the type of the root of a tree of so many elements
 //! build.rs   makes balanced trees of sorted coordinates
+//! relocate.rs  trees that are moved as they are
 //! gaps.rs    room between the trees of a level that is going to grow
 //! template.rs  a tree that is copied for all of its number of elements
 //! check.rs   checks arrays from outside
@@ -24,6 +25,7 @@ mod check;
 mod choose;
 mod counts;
 mod gaps;
+mod relocate;
 mod shape;
 mod template;
 #[cfg(test)]
@@ -35,6 +37,7 @@ mod walk;
 pub(crate) use build::spread;
 pub(crate) use check::check;
 pub(crate) use gaps::{Gaps, UNTIL_NEXT};
+pub(crate) use relocate::relocate;
 #[cfg(test)]
 pub(crate) use update::limit;
 pub(crate) use update::{

@@ -15,6 +15,7 @@ use lacunar_formats::{DType, Format, Level, LevelKind, Schema};
 
 use crate::coo::{Coo, Coordinates};
 use crate::error::StorageError;
+use crate::nodes::relocate;
 use crate::random::SplitMix;
 use crate::tensor::Tensor;
 use crate::update::Batch;
@@ -187,6 +188,12 @@ fn update(format: &Format, rng: &mut SplitMix) {
             model = next;
         }
         check(&tensor, &model, &what);
+    }
+    let (_, _, levels, values) = tensor.parts_mut();
+    let level = &mut levels[1];
+    if let Some(moved) = relocate(level, values, 0.5).unwrap() {
+        (*level, *values) = moved;
+        check(&tensor, &model, "nodes that were moved");
     }
 }
 

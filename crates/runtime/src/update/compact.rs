@@ -6,7 +6,8 @@
 //!
 //! A tensor that grows is compacted on the way, each time that three quarters as many entries have been put in as there were before, if
 //! some nodes lie far from their rows by then. Room is left between rows (`nodes/gaps.rs`), in which the nodes that come next lie near
-//! them. So an entry costs about as much as the conversion of two or three besides, however many there are.
+//! them. So an entry costs about as much as the conversion of two or three besides, however many there are. Small trees that are full and
+//! balanced enough are moved as they are, without a conversion (`nodes/relocate.rs`).
 //!
 //! ```text
 //! entries       16384       28672       50176       87808   ..
@@ -14,7 +15,7 @@
 //! ```
 
 use crate::error::StorageError;
-use crate::nodes::UNTIL_NEXT;
+use crate::nodes::{UNTIL_NEXT, relocate};
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
@@ -39,10 +40,9 @@ impl Tensor {
         };
         if self.levels().last().is_some_and(has_grown) {
             // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.
-            match self.laid_out(&self.growths()) {
-                Ok(compact) => *self = compact,
+            if self.put_in_order(&self.growths()).is_err() {
                 // It is tried again when as many have been put in once more.
-                Err(_) => self.parts_mut().2.iter_mut().for_each(LevelStorage::forget_inserted),
+                self.parts_mut().2.iter_mut().for_each(LevelStorage::forget_inserted);
             }
         }
     }
@@ -80,6 +80,26 @@ impl Tensor {
             new as f64 / all.saturating_sub(new).max(1) as f64 * MORE
         };
         self.levels().iter().map(growth).collect()
+    }
+
+    /// Brings all nodes in order, with room for the growths of levels.
+    ///
+    /// # Errors
+    /// Memory is refused. The tensor is as it was then.
+    fn put_in_order(&mut self, growths: &[f64]) -> Result<(), StorageError> {
+        let has_nodes = |level: &LevelStorage| level.nodes().is_some();
+        let (_, format, levels, values) = self.parts_mut();
+        if let [above @ .., last] = levels.as_mut_slice()
+            && !above.iter().any(has_nodes)
+            && format.map().is_none()
+            && format.packing().is_none()
+            && let Some((level, moved)) = relocate(last, values, growths.last().copied().unwrap_or_default())?
+        {
+            (*last, *values) = (level, moved);
+            return Ok(());
+        }
+        *self = self.laid_out(growths)?;
+        Ok(())
     }
 
     /// The same tensor with all nodes in order; with room for the growths of its levels, if it is going to get more entries.
