@@ -406,9 +406,7 @@ impl Machine {
         let filled = match (self.filling(), self.filling_scattered()) {
             (Filling::Gathers, _) => "an instruction that gathers",
             (Filling::Inserts, Filling::Inserts) => "loads and inserts",
-            (Filling::Inserts, Filling::Gathers) => {
-                "loads and inserts (in the third level of caches by an instruction that gathers)"
-            }
+            (Filling::Inserts, Filling::Gathers) => "loads and inserts (from the third level of caches by gathers)",
         };
         format!(
             "code for `{}`: vectors of {} bytes, filled from scattered places by {filled}; {} scalar iterations are worth a thread",

@@ -96,32 +96,31 @@ impl Tensor {
         Some(missed * 3 <= met)
     }
 
-    /// True if the coordinates of the innermost segments lie scattered: most of them choose a line of an array of reals that none of the
-    /// [`NEIGHBORS`] before has chosen. `None` without such coordinates.
-    ///
-    /// Whole lines are read then for one element each, from wherever they are. Some runs of neighbors are looked at, or all.
+    /// True if the coordinates of the innermost segments lie scattered: most of them choose a line of an array of reals that no other near
+    /// them chooses, so that whole lines are read for one element each. A thousand coordinates are looked at, in runs of neighbors. `None`
+    /// without coordinates, and for so few that it does not matter.
     ///
     /// ```
     /// use lacunar_formats::Format;
     /// use lacunar_runtime::{Buffer, Tensor};
-    /// let grid = Buffer::from_vec(vec![1.0; 600]);
-    /// assert_eq!(Tensor::from_dense(vec![100, 6], grid, &Format::csr()).unwrap().is_scattered(), Some(false));
+    /// let grid = Buffer::from_vec(vec![1.0; 60_000]);
+    /// assert_eq!(Tensor::from_dense(vec![10_000, 6], grid, &Format::csr()).unwrap().is_scattered(), Some(false));
     /// ```
     pub fn is_scattered(&self) -> Option<bool> {
         const LINE: u64 = 8;
         let level = self.levels().last()?;
         let coordinates = level.pos().and(level.crd())?.indices()?;
         let count = coordinates.len();
-        let apart = (count.saturating_sub(NEIGHBORS) / (RUNS - 1)).max(NEIGHBORS);
-        let (mut met, mut lines) = (0, 0);
-        for first in (0..count).step_by(apart) {
-            let end = count.min(first + NEIGHBORS);
-            let mut chosen: Vec<u64> = (first..end).map(|position| coordinates.get(position) / LINE).collect();
-            chosen.sort_unstable();
-            chosen.dedup();
-            (met, lines) = (met + end - first, lines + chosen.len());
+        if count < FEW {
+            return None;
         }
-        Some(lines * 2 > met)
+        let mut lines = 0;
+        for first in (0..STRETCHES).map(|stretch| (count - NEIGHBORS) / (STRETCHES - 1) * stretch) {
+            let mut chosen: [u64; NEIGHBORS] = std::array::from_fn(|k| coordinates.get(first + k) / LINE);
+            chosen.sort_unstable();
+            lines += 1 + chosen.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        }
+        Some(lines * 2 > STRETCHES * NEIGHBORS)
     }
 
     /// True if a stored value has only bits that are 0: a zero that nothing would tell from padding.
@@ -175,8 +174,11 @@ impl<const HISTORIES: usize> Predictor<HISTORIES> {
 const RUNS: usize = 16;
 const RUN: usize = 64;
 
-/// The coordinates that are looked at together: those of a few dozen short segments.
-const NEIGHBORS: usize = 512;
+/// The coordinates that are looked at: so many stretches of so many neighbors, those of a few dozen short segments.
+const STRETCHES: usize = 8;
+const NEIGHBORS: usize = 128;
+/// A second level of caches holds fewer coordinates with their values.
+const FEW: usize = 1 << 13;
 
 #[cfg(test)]
 mod tests {
@@ -217,7 +219,7 @@ mod tests {
         assert_eq!(scattered(20_000, &mut |row, k| (row + 100 * k) % 20_000), Some(false));
         // Few columns are chosen again and again.
         assert_eq!(scattered(20_000, &mut |_, _| random.below(100) as u32 * 150), Some(false));
-        assert_eq!(scattered(0, &mut |_, _| 0), Some(false));
+        assert_eq!(scattered(100, &mut |_, _| random.below(20_000) as u32), None);
         let array = Tensor::from_dense(vec![2, 3], Buffer::from_vec(vec![1.0; 6]), &Format::dense(2));
         assert_eq!(array.expect("a tensor").is_scattered(), None);
     }

@@ -12,7 +12,11 @@ const CHOICES: [(&str, &str); 7] = [
     ("generic-v3", "vectors of 32 bytes, filled from scattered places by loads and inserts; 20000 scalar"),
     ("generic-v4", "vectors of 64 bytes, filled from scattered places by loads and inserts; 20000 scalar"),
     ("icelake", "vectors of 64 bytes, filled from scattered places by an instruction that gathers; 20000 scalar"),
-    ("zen4", "vectors of 64 bytes, filled from scattered places by loads and inserts; 20000 scalar"),
+    (
+        "zen4",
+        "vectors of 64 bytes, filled from scattered places by loads and inserts (from the third level of caches by \
+         gathers); 20000 scalar",
+    ),
     ("zen5", "vectors of 64 bytes, filled from scattered places by loads and inserts; 10000 scalar"),
 ];
 
