@@ -97,14 +97,14 @@ impl Tensor {
     }
 
     /// True if the coordinates of the innermost segments lie scattered: most of them choose a line of an array of reals that no other near
-    /// them chooses, so that whole lines are read for one element each. A thousand coordinates are looked at, in runs of neighbors. `None`
+    /// them chooses, so that whole lines are read for one element each. Two thousand coordinates are looked at, in stretches of neighbors. `None`
     /// without coordinates, and for so few that it does not matter.
     ///
     /// ```
     /// use lacunar_formats::Format;
     /// use lacunar_runtime::{Buffer, Tensor};
-    /// let grid = Buffer::from_vec(vec![1.0; 60_000]);
-    /// assert_eq!(Tensor::from_dense(vec![10_000, 6], grid, &Format::csr()).unwrap().is_scattered(), Some(false));
+    /// let grid = Buffer::from_vec(vec![1.0; 300_000]);
+    /// assert_eq!(Tensor::from_dense(vec![50_000, 6], grid, &Format::csr()).unwrap().is_scattered(), Some(false));
     /// ```
     pub fn is_scattered(&self) -> Option<bool> {
         const LINE: u64 = 8;
@@ -175,10 +175,10 @@ const RUNS: usize = 16;
 const RUN: usize = 64;
 
 /// The coordinates that are looked at: so many stretches of so many neighbors, those of a few dozen short segments.
-const STRETCHES: usize = 8;
-const NEIGHBORS: usize = 128;
-/// A second level of caches holds fewer coordinates with their values.
-const FEW: usize = 1 << 13;
+const STRETCHES: usize = 4;
+const NEIGHBORS: usize = 512;
+/// Caches hold fewer coordinates with their values, and a look at them would take as long as many a kernel.
+const FEW: usize = 1 << 18;
 
 #[cfg(test)]
 mod tests {
@@ -210,16 +210,16 @@ mod tests {
             let (rows, columns) = entries.iter().copied().unzip();
             let values = Values::F64(vec![1.0; entries.len()]);
             let coords = vec![Coordinates::U32(rows), Coordinates::U32(columns)];
-            Tensor::from_coo(Coo { dims: vec![20_000; 2], coords, values }, &Format::csr())
+            Tensor::from_coo(Coo { dims: vec![80_000; 2], coords, values }, &Format::csr())
                 .expect("a tensor")
                 .is_scattered()
         };
         let mut random = SplitMix(7);
-        assert_eq!(scattered(20_000, &mut |_, _| random.below(20_000) as u32), Some(true));
-        assert_eq!(scattered(20_000, &mut |row, k| (row + 100 * k) % 20_000), Some(false));
+        assert_eq!(scattered(80_000, &mut |_, _| random.below(80_000) as u32), Some(true));
+        assert_eq!(scattered(80_000, &mut |row, k| (row + 100 * k) % 80_000), Some(false));
         // Few columns are chosen again and again.
-        assert_eq!(scattered(20_000, &mut |_, _| random.below(100) as u32 * 150), Some(false));
-        assert_eq!(scattered(100, &mut |_, _| random.below(20_000) as u32), None);
+        assert_eq!(scattered(80_000, &mut |_, _| random.below(100) as u32 * 150), Some(false));
+        assert_eq!(scattered(100, &mut |_, _| random.below(80_000) as u32), None);
         let array = Tensor::from_dense(vec![2, 3], Buffer::from_vec(vec![1.0; 6]), &Format::dense(2));
         assert_eq!(array.expect("a tensor").is_scattered(), None);
     }

@@ -131,7 +131,7 @@ fn short_rows_take_short_vectors() {
 /// Lanes of a matrix that comes from memory gather otherwise from an array that the third level of caches holds, if columns have no order.
 #[test]
 fn scattered_columns_are_gathered_as_the_machine_says() {
-    let rows = 3000u64;
+    let rows = 40_000u64;
     let anywhere = |at: u64| ((at + 1) * 0x9e37_79b9) >> 5;
     let near = |at: u64| at / 8 + at % 8;
     let (from_memory, scattered_from, scattered_to) = (rows * 8 * 11, 8 * 50_000, 8 * 90_000);
