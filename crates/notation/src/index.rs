@@ -309,6 +309,11 @@ impl Tensor {
         self.indicator.as_deref().is_some_and(Indicator::is_in_any_order)
     }
 
+    /// True if every element is stored, at a place that follows from its coordinates alone.
+    pub fn is_array(&self) -> bool {
+        self.format.is_dense() && self.format.packing().is_none()
+    }
+
     /// True if the coordinate of a dimension follows from all the others, as an indicator says.
     pub fn tells(&self, dimension: usize) -> bool {
         self.indicator.as_deref().is_some_and(|indicator| indicator.tells(dimension))

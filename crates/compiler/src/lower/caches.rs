@@ -109,8 +109,7 @@ pub(super) fn judge(cx: &mut Lowerer<'_>, scope: &Scope) -> Scope {
 fn is_plain(cx: &Lowerer<'_>, access: &AccessKey) -> bool {
     let tensor = &cx.kernel.tensors[access.tensor];
     let in_order = tensor.format.mode_order().iter().copied().eq(0..access.vars.len());
-    let is_array = tensor.format.is_dense() && tensor.format.packing().is_none();
-    tensor.role == Role::Input && is_array && tensor.view.is_none() && access.vars.len() > 1 && in_order
+    tensor.role == Role::Input && tensor.is_array() && tensor.view.is_none() && access.vars.len() > 1 && in_order
 }
 
 /// The condition that a dense tensor is more than caches keep.

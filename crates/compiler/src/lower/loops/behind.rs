@@ -49,6 +49,6 @@ pub(super) fn are_in_bounds(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> bool {
 /// True if an operand has an element at each coordinate of the loop's dimension, or does not ask for it.
 fn is_in_bounds(cx: &Lowerer<'_>, l: &Loop<'_>, access: &AccessKey) -> bool {
     let tensor = &cx.kernel.tensors[access.tensor];
-    let is_array = tensor.format.is_dense() && tensor.format.packing().is_none() && tensor.view.is_none();
+    let is_array = tensor.is_array() && tensor.view.is_none();
     !access.vars.contains(&l.var) || tensor.role == Role::Input && is_array
 }

@@ -120,9 +120,8 @@ fn is_scattered(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> bool {
     let is_chosen = |access: &&Access| access.vars.contains(&l.var) && access.tensor != iterator.access.tensor;
     let bytes = |access: &Access| {
         let tensor = &cx.kernel.tensors[access.tensor];
-        let is_array = tensor.format.is_dense() && tensor.format.packing().is_none();
         let elements = tensor.dims.iter().try_fold(1u64, |product, size| product.checked_mul((*size)?));
-        elements.filter(|_| is_array)?.checked_mul(tensor.dtype.size() as u64)
+        elements.filter(|_| tensor.is_array())?.checked_mul(tensor.dtype.size() as u64)
     };
     let Stmt::Assign(assign) = l.body else { return false };
     let chosen: Option<Vec<u64>> = assign.rhs.accesses().into_iter().filter(is_chosen).map(bytes).collect();

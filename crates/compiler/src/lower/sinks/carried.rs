@@ -72,8 +72,7 @@ pub(in crate::lower) fn depth_of(cx: &Lowerer<'_>, var: VarId, body: &Stmt, tens
     let access = AccessKey::from(driver(kernel, var)?);
     let first = pos_levels(kernel, &access, &originals).start;
     let mut depth = None;
-    let format = &kernel.tensors[tensor].format;
-    let mut fits = kernel.tensors[tensor].role == Role::Result && format.is_dense() && format.packing().is_none();
+    let mut fits = kernel.tensors[tensor].role == Role::Result && kernel.tensors[tensor].is_array();
     body.visit_assigns(&mut |assign| {
         if assign.lhs.tensor != tensor {
             return;

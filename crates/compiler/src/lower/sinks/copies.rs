@@ -177,7 +177,7 @@ pub(in crate::lower) fn first_adds(cx: &Lowerer<'_>, extents: &[Extent], scope: 
 fn adds_behind(cx: &Lowerer<'_>, extent: &Extent, var: VarId) -> bool {
     let (kernel, info) = (cx.kernel, &cx.kernel.tensors[extent.tensor]);
     let is_whole = cx.b.as_const(extent.first).is_some_and(|first| first.bits == 0);
-    let is_plain = info.format.is_dense() && info.format.packing().is_none() && info.format.map().is_none();
+    let is_plain = info.is_array() && info.format.map().is_none();
     let fits = info.role == Role::Result && is_whole && is_plain && info.view.is_none();
     if !fits || !kernel.provenance.is_plain(var) {
         return false;
