@@ -1,8 +1,8 @@
 //! The probe of vectors that are filled with elements which lie scattered over the third level of caches, while indices and factors come
 //! from memory: `sum += values[k] * elements[indices[k]]`.
 //!
-//! On entry the array of elements is twice as large as the second level, and indices have no order. Before each run, indices and values are
-//! put out of all caches, as those of a matrix are that is larger than they are. On exit: the time of an element, gathered and inserted.
+//! On entry: the array of elements is twice as large as the second level, and indices have no order. Each run begins with indices and values
+//! in memory: their lines are flushed from all caches. On exit: the time of an element that is gathered, and of one that is inserted.
 //!
 //! Costs of near elements do not tell these. (On Zen 4 a near element costs 1.4 cycles gathered and 0.8 inserted; a scattered one 3.7 and
 //! 4.8. Where the indices alone come from memory, both cost the same.)
@@ -50,8 +50,8 @@ type Loop = unsafe fn(&[f64], &[u32], &[f64]);
 /// As the loop demands.
 unsafe fn least(elements: &[f64], indices: &[u32], values: &[f64], run: Loop) -> f64 {
     let times = (0..=ROUNDS).map(|_| {
-        put_out(indices);
-        put_out(values);
+        flush(indices);
+        flush(values);
         let start = Instant::now();
         // SAFETY: the caller's.
         unsafe { run(black_box(elements), indices, values) };
@@ -60,8 +60,8 @@ unsafe fn least(elements: &[f64], indices: &[u32], values: &[f64], run: Loop) ->
     times.fold(f64::INFINITY, f64::min) / indices.len() as f64
 }
 
-/// Puts the lines of an array out of all caches.
-fn put_out<T>(array: &[T]) {
+/// Flushes the lines of an array from all caches.
+fn flush<T>(array: &[T]) {
     let (first, bytes) = (array.as_ptr().cast::<u8>(), size_of_val(array));
     // SAFETY: all lines have bytes of the array; every processor of this architecture has the instructions.
     unsafe {

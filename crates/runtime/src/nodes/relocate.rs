@@ -11,7 +11,7 @@
 //!
 //! A first pass goes through all trees for their sizes, which tell where each begins; a second one copies them, parent position by parent
 //! position, by several threads. Each lists the nodes of some neighboring trees: roots, their children, and so on, so that it is known early
-//! which nodes come next, and their memory is asked for ahead. A node stands behind its holder, and writes its own handle there.
+//! which nodes come next, and their memory is prefetched. A node stands behind its holder, and writes its own handle there.
 //!
 //! On entry: a level that has been checked, with one value for each position. On exit: a new level of the same trees with the same values, and
 //! room for nodes to come (`gaps.rs`); nodes that no tree has are left out. The old arrays are as they were.
@@ -37,20 +37,20 @@ use crate::storage::LevelStorage;
 /// The number of parent positions whose trees one task moves.
 const TREES: usize = 1 << 10;
 
-/// So many nodes ahead, the memory of a node is asked for.
+/// The number of nodes between the one that is copied and the one whose memory is prefetched.
 const AHEAD: usize = 16;
 
-/// Trees are moved as they are if the level has so many words at most for each of them.
+/// The most words that a level has for each of its trees, if trees are moved as they are.
 const SMALL: usize = 1 << 8;
 
-/// The same holds for words: so many at most for each that new trees would take.
+/// The most words that these trees take for each word that new ones would take.
 const LOOSE: f64 = 1.25;
 
-/// The same holds for the depth of nodes: so much more, on average, than in balanced binary trees.
+/// The most by which the mean depth of their nodes exceeds that of balanced binary trees.
 const DEEPER: f64 = 0.5;
 
-/// A level of the same trees, in order, and the values at its positions, with room for so many more words for each that is there. `None` if
-/// trees are large, or new ones would be considerably smaller or less deep.
+/// A level of the same trees in order, and the values at its positions. The level has room to grow by `growth` words for each of its words.
+/// `None` if trees are large, or new ones would be considerably smaller or less deep.
 ///
 /// # Errors
 /// Memory is refused, or words or positions are more than 32 bits count.
