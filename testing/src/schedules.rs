@@ -453,7 +453,9 @@ impl<'a> Maker<'a> {
             0 | 1 => "",
             // Every element of a dense workspace is read, and stored.
             2 if !self.is_sparse() => ", dense",
-            _ => ", sorted",
+            // Marks and stamps are for one dimension.
+            _ if vars.len() == 1 => [", sorted", ", hashed", ", marked", ", bitmap", ", stamped"][self.rng.usize(..5)],
+            _ => [", sorted", ", hashed"][self.rng.usize(..2)],
         };
         let (vars, into) = (vars.join(", "), into.join(", "));
         self.made.push(format!("precompute({}, {{{vars}}}, {{{into}}}{kind})", texts.join(symbol)));

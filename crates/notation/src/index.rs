@@ -112,6 +112,8 @@ pub enum WorkspaceKind {
     /// Order 1: a dense array, the list of the coordinates that were given something, as they came, and for each coordinate the
     /// number of the filling in which it was.
     Stamped,
+    /// Any order: a list of coordinates and values, each coordinate once, and a table that finds its place on the list.
+    Hashed,
     /// Any order: a list of coordinates and values, sorted and combined before it is read.
     Sorted,
 }
@@ -121,7 +123,7 @@ impl WorkspaceKind {
     pub fn for_order(self, order: usize) -> WorkspaceKind {
         match (order, self) {
             (0, _) => WorkspaceKind::Scalar,
-            (1, kind) | (_, kind @ WorkspaceKind::Dense) => kind,
+            (1, kind) | (_, kind @ (WorkspaceKind::Dense | WorkspaceKind::Hashed)) => kind,
             _ => WorkspaceKind::Sorted,
         }
     }
@@ -138,9 +140,14 @@ impl Role {
         matches!(self, Role::Workspace(WorkspaceKind::Marked | WorkspaceKind::Bitmap | WorkspaceKind::Stamped))
     }
 
+    /// True for a workspace that is a list of coordinates and values.
+    pub fn is_list(self) -> bool {
+        matches!(self, Role::Workspace(WorkspaceKind::Hashed | WorkspaceKind::Sorted))
+    }
+
     /// True for a workspace that is read by a list of its coordinates.
     pub fn is_listed(self) -> bool {
-        self.is_marked() || matches!(self, Role::Workspace(WorkspaceKind::Sorted))
+        self.is_marked() || self.is_list()
     }
 }
 
@@ -258,7 +265,7 @@ impl Tensor {
         let format = match kind {
             WorkspaceKind::Scalar | WorkspaceKind::Dense => Format::dense(dims.len()),
             WorkspaceKind::Marked | WorkspaceKind::Bitmap | WorkspaceKind::Stamped => Format::sv(),
-            WorkspaceKind::Sorted => Format::coo(dims.len()),
+            WorkspaceKind::Hashed | WorkspaceKind::Sorted => Format::coo(dims.len()),
         };
         let role = Role::Workspace(kind);
         let (dtype, fill) = (fill.ty, (!fill.is_zero()).then_some(fill));

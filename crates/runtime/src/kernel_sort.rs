@@ -14,6 +14,7 @@
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -22,16 +23,19 @@ use lacunar_formats::{DType, Format};
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::coo::{Coo, Coordinates};
-use crate::dispatch::with_element;
+use crate::dispatch::{with_element, with_word};
 use crate::error::StorageError;
 use crate::keys::{Access, Keyed, Layout};
 use crate::pack::combine_repeats;
 use crate::sort::{self, Key};
 use crate::tensor::Tensor;
 use crate::values::Element;
+use crate::words::Word;
 
 /// Lists up to this length are sorted by insertion.
 const FEW: usize = 12;
+/// Entries up to this number are sorted by insertion.
+const FEW_ENTRIES: usize = 24;
 /// Lists up to this length go to the standard library's sort rather than to counting.
 const MEDIUM: usize = 300;
 /// Marks that one step of a scan reads.
@@ -245,6 +249,34 @@ fn ascends(columns: &[&mut [i64]], len: usize) -> bool {
     (1..len).all(|k| columns.iter().map(|c| c[k - 1].cmp(&c[k])).find(|o| o.is_ne()).is_some_and(|o| o.is_lt()))
 }
 
+/// The same for a few entries, which are sorted where they are: rows are many and short, and memory for keys costs more than they do.
+fn combine_few<V: Copy>(columns: &mut [&mut [i64]], values: &mut [V], sum: impl Fn(V, V) -> V) -> usize {
+    insert_entries(columns, values);
+    let mut kept = 0;
+    for k in 1..values.len() {
+        if columns.iter().all(|column| column[k] == column[kept]) {
+            values[kept] = sum(values[kept], values[k]);
+        } else {
+            kept += 1;
+            columns.iter_mut().for_each(|column| column[kept] = column[k]);
+            values[kept] = values[k];
+        }
+    }
+    (kept + 1).min(values.len())
+}
+
+/// Sorts entries by insertion; those of equal coordinates stay in order.
+fn insert_entries<T>(columns: &mut [&mut [i64]], values: &mut [T]) {
+    let is_greater = |columns: &[&mut [i64]], a: usize, b: usize| {
+        columns.iter().map(|column| column[a].cmp(&column[b])).find(|order| order.is_ne()).is_some_and(Ordering::is_gt)
+    };
+    for end in 1..values.len() {
+        let place = (0..end).rfind(|&before| !is_greater(columns, before, end)).map_or(0, |before| before + 1);
+        columns.iter_mut().for_each(|column| column[place..=end].rotate_right(1));
+        values[place..=end].rotate_right(1);
+    }
+}
+
 fn combine_keyed<K: Key>(
     columns: &mut [&mut [i64]],
     values: &mut Buffer,
@@ -327,15 +359,20 @@ pub(crate) unsafe extern "C" fn sort_combine_raw(
     let known = DType::ALL.get(dtype as usize).filter(|dtype| dtype.size() > 0);
     let (Ok(len), Some(&dtype)) = (usize::try_from(n), known) else { return -1 };
     let Some(data) = NonNull::new(values).filter(|_| len > 1) else { return n };
-    // SAFETY: by the caller's promise; the slices are used in this call only, and so is the buffer, which the kernel's
-    // memory outlives.
-    let (mut columns, mut buffer) = unsafe {
-        let columns: Vec<&mut [i64]> = std::slice::from_raw_parts(keys, nkeys as usize)
-            .iter()
-            .map(|&column| std::slice::from_raw_parts_mut(column, len))
-            .collect();
-        (columns, Buffer::borrow_raw(data, len, dtype, Arc::new(())))
+    // SAFETY: by the caller's promise; the slices are used in this call only.
+    let mut columns: Vec<&mut [i64]> = unsafe {
+        let columns = std::slice::from_raw_parts(keys, nkeys as usize).iter();
+        columns.map(|&column| std::slice::from_raw_parts_mut(column, len)).collect()
     };
+    if len <= FEW_ENTRIES {
+        return with_word!(dtype, V => {
+            // SAFETY: as for the columns; a word of the size of a type is aligned no wider than it.
+            let values = unsafe { std::slice::from_raw_parts_mut(data.as_ptr().cast::<V>(), len) };
+            combine_few(&mut columns, values, V::sum(dtype)) as i64
+        });
+    }
+    // SAFETY: as for the columns; the buffer is used in this call only, and the kernel's memory outlives it.
+    let mut buffer = unsafe { Buffer::borrow_raw(data, len, dtype, Arc::new(())) };
     let sorted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sort_combine(&mut columns, &mut buffer)));
     let Ok(Ok(left)) = sorted else { return -1 };
     if buffer.as_ptr() != values {
@@ -418,6 +455,26 @@ mod tests {
         let mut values = Buffer::from_vec(vec![Complex::new(1f32, 2.0), Complex::new(3.0, 4.0)]);
         assert_eq!(sort_combine(&mut [&mut keys], &mut values), Ok(1));
         assert_eq!(values.as_slice(), Some(&[Complex::new(4f32, 6.0)][..]));
+    }
+
+    #[test]
+    fn a_few_entries_of_any_size_are_added_up_where_they_are() {
+        fn combined<T: Element + Copy>(mut keys: Vec<i64>, mut values: Vec<T>) -> (Vec<i64>, Vec<T>) {
+            let dtype = DType::ALL.iter().position(|&known| known == T::DTYPE).unwrap() as u32;
+            let (columns, len) = ([keys.as_mut_ptr()], keys.len() as i64);
+            // SAFETY: the arrays have as many elements as said.
+            let left =
+                unsafe { sort_combine_raw(columns.as_ptr(), 1, values.as_mut_ptr().cast(), dtype, len) } as usize;
+            keys.truncate(left);
+            values.truncate(left);
+            (keys, values)
+        }
+        assert_eq!(combined(vec![3, 1, 3], vec![false, false, true]), (vec![1, 3], vec![false, true]));
+        assert_eq!(combined(vec![9, -1, 9, 4], vec![250u8, 1, 10, 2]), (vec![-1, 4, 9], vec![1, 2, 4]));
+        assert_eq!(combined(vec![7, 7, 2], vec![1.5f64, 2.0, 0.5]), (vec![2, 7], vec![0.5, 3.5]));
+        let complex = |re: f64, im: f64| Complex::new(re, im);
+        let found = combined(vec![2, 2], vec![complex(1.0, 2.0), complex(3.0, 4.0)]);
+        assert_eq!(found, (vec![2], vec![complex(4.0, 6.0)]));
     }
 
     #[test]

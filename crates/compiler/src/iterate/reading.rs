@@ -14,11 +14,13 @@ use super::iterators::{Iterator, Mode};
 use super::lattice::{Lattice, demands_order};
 
 /// True if a consumer, in loops over original variables, walks through the coordinates of a workspace in order, and not as they come; or
-/// looks them up in a list, which has to be sorted for that.
+/// looks them up in a list, which has to be sorted for that; or reads a list whose repeated coordinates are combined by sorting it.
 pub(crate) fn is_read_in_order(kernel: &Kernel, consumer: &Stmt, tensor: TensorId) -> bool {
-    let is_sorted = kernel.tensors[tensor].role == Role::Workspace(WorkspaceKind::Sorted);
-    goes_through(kernel, consumer, tensor, &|it, here| {
-        is_sorted || (it.mode == Mode::Coiterate && here.demands_order(kernel))
+    let role = kernel.tensors[tensor].role;
+    goes_through(kernel, consumer, tensor, &|it, here| match it.mode {
+        _ if role == Role::Workspace(WorkspaceKind::Sorted) => true,
+        Mode::Coiterate => here.demands_order(kernel),
+        Mode::Search => role.is_list(),
     })
 }
 

@@ -19,6 +19,20 @@ pub(super) fn make(Arrays { arrays, .. }: Arrays<'_>) -> Box<dyn LevelCode> {
 /// 2^64 divided by the golden ratio, as the runtime packs tables.
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
+/// A number of up to 32 bits that differs between most coordinates, or lists of coordinates; for one as the runtime packs tables.
+pub fn hash(b: &mut Builder, coordinates: &[ExprId]) -> ExprId {
+    let word = |bits| Const { ty: DType::U64, bits, imag: 0 };
+    let (factor, half) = (b.constant(word(FACTOR)), b.constant(word(32)));
+    let mixed = coordinates.iter().fold(None, |before, &coordinate| {
+        let own = b.cast(DType::U64, coordinate);
+        let both = before.map_or(own, |before| b.add(before, own));
+        Some(b.mul(both, factor))
+    });
+    let hash = mixed.unwrap_or(factor);
+    let hash = b.binary(BinaryOp::Shr, hash, half);
+    b.cast(DType::I64, hash)
+}
+
 /// A hashed level of a tensor.
 #[derive(Debug)]
 struct Hashed {
@@ -78,12 +92,7 @@ impl LevelCode for Hashed {
         let capacity = b.sub(end, begin);
         let mask = b.sub(capacity, one);
         let mask = b.define("mask", mask);
-        let word = |bits| Const { ty: DType::U64, bits, imag: 0 };
-        let (factor, half) = (b.constant(word(FACTOR)), b.constant(word(32)));
-        let hash = b.cast(DType::U64, coordinate);
-        let hash = b.mul(hash, factor);
-        let hash = b.binary(BinaryOp::Shr, hash, half);
-        let hash = b.cast(DType::I64, hash);
+        let hash = hash(b, &[coordinate]);
         let slot = b.binary(BinaryOp::And, hash, mask);
         let at = b.declare("slot", slot);
         let until = b.declare("found_end", begin);

@@ -51,6 +51,7 @@ use lacunar_imp::{ArrayId, Builder, CompareOp, ExprId, Stmt, VarId as ImpVar};
 use lacunar_notation::Tensor;
 
 pub use cursor::Cursor;
+pub use hashed::hash;
 pub use lacunar_formats::Part;
 pub use list::List;
 pub use strided::{Parent, Strided, Through};

@@ -227,7 +227,7 @@ fn check_fill(kernel: &Kernel, schedule: &Schedule) -> Result<(), Diagnostic> {
 fn check_lists(kernel: &Kernel, assign: &Assign, schedule: &Schedule) -> Result<(), Diagnostic> {
     for access in assign.rhs.accesses() {
         let tensor = &kernel.tensors[access.tensor];
-        let listed = tensor.role.is_listed() && !tensor.role.is_marked();
+        let listed = tensor.role.is_list();
         if let Some(var) = access.vars.iter().find(|var| listed && replaced_by(kernel, **var).is_some()) {
             let (name, var) = (&tensor.name, &kernel.vars[*var].name);
             let message = format!("workspace `{name}` is a list, which cannot be read at positions of `{var}`");

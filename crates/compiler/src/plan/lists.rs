@@ -55,7 +55,7 @@ impl Lists {
     /// Makes sure that loops in an order can read an access, if it is one of a list.
     fn read(&mut self, kernel: &mut Kernel, access: &Access, order: &[VarId]) {
         let tensor = access.tensor;
-        if kernel.tensors[tensor].role != Role::Workspace(WorkspaceKind::Sorted) {
+        if !kernel.tensors[tensor].role.is_list() {
             return;
         }
         let format = arranged(&kernel.tensors[tensor], access, order);

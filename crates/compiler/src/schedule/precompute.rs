@@ -210,7 +210,7 @@ impl Wanted<'_> {
         if let (Some(WorkspaceKind::Scalar), Some(name)) = (kind, self.vars.first()) {
             let message = format!("a `scalar` workspace has one value, and none for each `{name}`");
             return Err(refuse("E1212", name.span, message, "several values")
-                .hint("such a workspace is `dense`, `marked`, `bitmap`, `stamped` or `sorted`; a `scalar` one has `{}` for its variables"));
+                .hint("such a workspace is `dense`, `marked`, `bitmap`, `stamped`, `hashed` or `sorted`; a `scalar` one has `{}` for its variables"));
         }
         match (kind, self.leaves.iter().find(derived)) {
             (Some(kind), Some(leaf)) if Role::Workspace(kind).is_listed() => {

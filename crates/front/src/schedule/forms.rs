@@ -77,11 +77,12 @@ const BOUNDS: [(&str, BoundKind); 4] = [
     ("minconstraint", BoundKind::MinConstraint),
 ];
 
-const WORKSPACES: [(&str, WorkspaceKind); 6] = [
+const WORKSPACES: [(&str, WorkspaceKind); 7] = [
     ("dense", WorkspaceKind::Dense),
     ("marked", WorkspaceKind::Marked),
     ("bitmap", WorkspaceKind::Bitmap),
     ("stamped", WorkspaceKind::Stamped),
+    ("hashed", WorkspaceKind::Hashed),
     ("sorted", WorkspaceKind::Sorted),
     ("scalar", WorkspaceKind::Scalar),
 ];

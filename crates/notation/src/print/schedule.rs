@@ -41,12 +41,13 @@ impl Kernel {
 
 impl WorkspaceKind {
     /// All kinds.
-    pub const ALL: [WorkspaceKind; 6] = [
+    pub const ALL: [WorkspaceKind; 7] = [
         WorkspaceKind::Scalar,
         WorkspaceKind::Dense,
         WorkspaceKind::Marked,
         WorkspaceKind::Bitmap,
         WorkspaceKind::Stamped,
+        WorkspaceKind::Hashed,
         WorkspaceKind::Sorted,
     ];
 
@@ -58,6 +59,7 @@ impl WorkspaceKind {
             WorkspaceKind::Marked => "marked",
             WorkspaceKind::Bitmap => "bitmap",
             WorkspaceKind::Stamped => "stamped",
+            WorkspaceKind::Hashed => "hashed",
             WorkspaceKind::Sorted => "sorted",
         }
     }

@@ -10,8 +10,10 @@
 //!                       the marks are read off in order (`bitmap.rs`)
 //! stamped  w[0 .. n], w_stamps[0 .. n], w_list[0 .. w_n]
 //!                       the list is read as it came, and nothing is cleared (`stamped.rs`)
+//! hashed   w_key1[..], .., w_keyR[..], w[..], w_n, w_table[..]
+//!                       each coordinate is on the list once, where the table says (`hashed.rs`); sorted if it is read in order
 //! sorted   w_key1[..], .., w_keyR[..], w[..], w_n
-//!                       every contribution is put on the list; sorted and added up before it is read
+//!                       every contribution is put on the list; sorted and added up before it is read (`sorted.rs`)
 //! ```
 //!
 //! Arrays are given their memory once for the kernel, or once for each thread that takes chunks of the loop around the producer
@@ -21,18 +23,20 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::DType;
-use lacunar_imp::{Arg, ArrayId, BinaryOp, Callee, CompareOp, ExprId, LoopKind};
+use lacunar_imp::{Arg, ArrayId, Callee, ExprId};
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::{AssignOp, Monoid, Role, TensorId, VarId, WorkspaceKind};
 
 use super::bitmap::{self, Bitmap};
+use super::hashed::{self, Hashed};
+use super::sorted::{self, Sorted};
 use super::stamped::{self, Stamped};
 use super::values::{
     Beside, Pair, beside_name, combine_at, combine_pair, combine_pair_at, combine_variable, compared_in, first_beside,
-    monoid_of, set_given,
+    set_given,
 };
 use super::{Addition, Sink};
-use crate::iterate::iterators::level_var;
+use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::position_space::original_loops;
 use crate::iterate::races::filled_inside;
 use crate::iterate::reading::is_read_in_order;
@@ -66,12 +70,8 @@ pub(in crate::lower) enum Workspace {
     },
     Bitmap(Bitmap),
     Stamped(Stamped),
-    /// `numbers` are those of the entries, where the runtime does not combine them.
-    Sorted {
-        keys: Vec<ArrayId>,
-        numbers: Option<ArrayId>,
-        count: MutableVar,
-    },
+    Hashed(Hashed),
+    Sorted(Sorted),
 }
 
 /// True if workspaces with arrays are filled inside the loop over `shared`, which threads share.
@@ -103,7 +103,8 @@ pub(in crate::lower) fn declare(cx: &mut Lowerer<'_>, shared: Option<VarId>, sco
                 declare_marked(cx, tensor, vars[0])
             }
             Role::Workspace(WorkspaceKind::Stamped) => stamped::declare(cx, tensor, vars[0]),
-            Role::Workspace(WorkspaceKind::Sorted) => declare_sorted(cx, tensor, vars.len()),
+            Role::Workspace(WorkspaceKind::Hashed) => hashed::declare(cx, tensor, vars.len()),
+            Role::Workspace(WorkspaceKind::Sorted) => sorted::declare(cx, tensor, vars.len()),
             // Variables are declared where they are used.
             Role::Workspace(WorkspaceKind::Scalar) | Role::Input | Role::Indicator | Role::Index | Role::Result => {
                 continue;
@@ -166,19 +167,6 @@ fn declare_marked(cx: &mut Lowerer<'_>, tensor: TensorId, var: VarId) -> (Worksp
     (Workspace::Marked { marks, list, count, size }, TensorCode { levels, values: Some(values) })
 }
 
-fn declare_sorted(cx: &mut Lowerer<'_>, tensor: TensorId, order: usize) -> (Workspace, TensorCode) {
-    let info = &cx.kernel.tensors[tensor];
-    let values = cx.b.local_array(&info.name, info.dtype);
-    let keys: Vec<ArrayId> =
-        (0..order).map(|k| cx.b.local_array(&format!("{}_key{}", info.name, k + 1), INDEX)).collect();
-    let zero = cx.b.int(0);
-    let count = cx.b.declare(&format!("{}_n", info.name), zero);
-    let levels = list_levels(&keys, count);
-    let is_sum = monoid_of(cx.kernel, tensor) == Monoid::SUM;
-    let numbers = (!is_sum).then(|| cx.b.local_array(&format!("{}_numbers", cx.name(tensor)), INDEX));
-    (Workspace::Sorted { keys, numbers, count }, TensorCode { levels, values: Some(values) })
-}
-
 /// The workspaces that are filled and read inside a loop that threads share, with its variable.
 fn filled_in_shared(cx: &Lowerer<'_>, stmt: &Stmt) -> Vec<(VarId, TensorId)> {
     match stmt {
@@ -190,6 +178,11 @@ fn filled_in_shared(cx: &Lowerer<'_>, stmt: &Stmt) -> Vec<(VarId, TensorId)> {
         Stmt::Sequence(stmts) => stmts.iter().flat_map(|stmt| filled_in_shared(cx, stmt)).collect(),
         Stmt::Where { consumer, producer } => [filled_in_shared(cx, consumer), filled_in_shared(cx, producer)].concat(),
     }
+}
+
+/// The coordinates that an assignment names, by the levels of a list.
+fn coordinates(cx: &mut Lowerer<'_>, key: &AccessKey, scope: &Scope) -> Result<Vec<ExprId>, Diagnostic> {
+    (0..key.vars.len()).map(|level| coordinate(cx, level_var(cx.kernel, key, level), scope)).collect()
 }
 
 /// Before the producer: nothing is in the workspace. `is_certain` says that something will be.
@@ -214,9 +207,11 @@ pub(in crate::lower) fn begin(cx: &mut Lowerer<'_>, tensor: TensorId, is_certain
             let given = declare_given(cx, tensor, is_certain, scope);
             scope.know(Fact::Sink(tensor, Rc::new(Workspace::Dense { len, given, beside })));
         }
-        (Some(&(Workspace::Marked { count, .. } | Workspace::Sorted { count, .. })), _) => cx.b.assign(count, none),
+        (Some(&Workspace::Marked { count, .. }), _) => cx.b.assign(count, none),
+        (Some(Workspace::Sorted(sorted)), _) => sorted.begin(cx),
         (Some(Workspace::Bitmap(bitmap)), _) => cx.b.assign(bitmap.count(), none),
         (Some(Workspace::Stamped(stamped)), _) => stamped.begin(cx),
+        (Some(Workspace::Hashed(hashed)), _) => hashed.begin(cx),
         _ => {}
     }
 }
@@ -261,65 +256,10 @@ pub(in crate::lower) fn order(cx: &mut Lowerer<'_>, tensor: TensorId, scope: &Sc
             let args = vec![Arg::Array(list), Arg::Scalar(n), Arg::Array(marks), Arg::Scalar(size)];
             cx.b.call(Callee::SortMarked, args);
         }
-        (Some(Workspace::Sorted { keys, numbers: Some(numbers), count }), Some(values)) => {
-            combine_sorted(cx, tensor, (keys, *numbers, values), *count);
-        }
-        (Some(Workspace::Sorted { keys, numbers: None, count }), Some(values)) => {
-            let n = cx.b.var(*count);
-            let mut args = vec![Arg::Scalar(n), Arg::Array(values)];
-            args.extend(keys.iter().copied().map(Arg::Array));
-            let left = cx.b.call_value("combined", Callee::SortCombine, args);
-            cx.b.assign(*count, left);
-        }
+        (Some(Workspace::Sorted(sorted)), Some(values)) => sorted.order(cx, tensor, values),
+        (Some(Workspace::Hashed(hashed)), Some(values)) => hashed.order(cx, values),
         _ => {}
     }
-}
-
-/// Sorts entries and combines those of equal coordinates. The runtime adds up entries with equal keys: the number of an entry is the
-/// last of its keys, so that none are equal.
-///
-/// ```text
-/// sort(keys, numbers; values);  left = 1
-/// for q in 1 .. n { if keys[left - 1] == keys[q] { values[left - 1] op= values[q] } else { move q to left; left += 1 } }
-/// ```
-fn combine_sorted(
-    cx: &mut Lowerer<'_>,
-    tensor: TensorId,
-    (keys, numbers, values): (&[ArrayId], ArrayId, ArrayId),
-    count: MutableVar,
-) {
-    let monoid = monoid_of(cx.kernel, tensor);
-    let (zero, one, n) = (cx.b.int(0), cx.b.int(1), cx.b.var(count));
-    let n = cx.b.define("entries", n);
-    cx.b.grow(numbers, n, one, false);
-    cx.b.for_loop("q", zero, n, |b, q| b.store(numbers, q, q));
-    let mut args = vec![Arg::Scalar(n), Arg::Array(values)];
-    args.extend(keys.iter().copied().chain([numbers]).map(Arg::Array));
-    let sorted = cx.b.call_value("sorted", Callee::SortCombine, args);
-    let first = cx.b.binary(BinaryOp::Min, sorted, one);
-    cx.b.assign(count, first);
-    cx.each(LoopKind::Serial, "q", (first, sorted), |cx, q| {
-        let left = cx.b.var(count);
-        let last = cx.b.sub(left, one);
-        let mut is_repeated = cx.b.bool(true);
-        for &key in keys {
-            let (before, here) = (cx.b.load("before", key, last), cx.b.load("here", key, q));
-            let equal = cx.b.compare(CompareOp::Eq, before, here);
-            is_repeated = cx.b.and(is_repeated, equal);
-        }
-        let value = cx.b.load("value", values, q);
-        let (then, ()) = cx.block(|cx| combine_at(&mut cx.b, values, last, monoid, value));
-        let (otherwise, ()) = cx.block(|cx| {
-            for &key in keys {
-                let here = cx.b.load("here", key, q);
-                cx.b.store(key, left, here);
-            }
-            cx.b.store(values, left, value);
-            let next = cx.b.add(left, one);
-            cx.b.assign(count, next);
-        });
-        cx.branch(is_repeated, then, otherwise);
-    });
 }
 
 /// Behind the consumer: no coordinate is marked.
@@ -402,18 +342,15 @@ impl Sink for Workspace {
                 let array = values(cx, key.tensor, scope)?;
                 stamped.add(cx, array, at, (monoid, value));
             }
-            Workspace::Sorted { ref keys, count, .. } => {
+            Workspace::Hashed(ref hashed) => {
                 let array = values(cx, key.tensor, scope)?;
-                let (n, one) = (cx.b.var(count), cx.b.int(1));
-                let next = cx.b.add(n, one);
-                for (level, &list) in keys.iter().enumerate() {
-                    let coordinate = coordinate(cx, level_var(cx.kernel, key, level), scope)?;
-                    cx.b.grow(list, next, one, false);
-                    cx.b.store(list, n, coordinate);
-                }
-                cx.b.grow(array, next, one, false);
-                cx.b.store(array, n, value);
-                cx.b.assign(count, next);
+                let coordinates = coordinates(cx, key, scope)?;
+                hashed.add(cx, array, &coordinates, (monoid, value));
+            }
+            Workspace::Sorted(ref sorted) => {
+                let array = values(cx, key.tensor, scope)?;
+                let coordinates = coordinates(cx, key, scope)?;
+                sorted.add(cx, array, &coordinates, value);
             }
         }
         Ok(())
