@@ -249,7 +249,7 @@ fn ascends(columns: &[&mut [i64]], len: usize) -> bool {
     (1..len).all(|k| columns.iter().map(|c| c[k - 1].cmp(&c[k])).find(|o| o.is_ne()).is_some_and(|o| o.is_lt()))
 }
 
-/// The same for a few entries, which are sorted where they are: rows are many and short, and memory for keys costs more than they do.
+/// The same for a few entries, which are sorted in place. Kernels sort many short rows, and allocating keys takes longer than sorting one.
 fn combine_few<V: Copy>(columns: &mut [&mut [i64]], values: &mut [V], sum: impl Fn(V, V) -> V) -> usize {
     insert_entries(columns, values);
     let mut kept = 0;

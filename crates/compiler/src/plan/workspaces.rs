@@ -70,7 +70,11 @@ pub(super) fn choose(kernel: &mut Kernel, notes: &mut Vec<String>) {
                 Some((consumer, _)) if is_read_as_it_comes(kernel, &original_loops(kernel, consumer), tensor) => {
                     WorkspaceKind::Stamped
                 }
-                _ if is_counted(kernel, tensor) && !is_filled_once(kernel, tensor) => WorkspaceKind::Bitmap,
+                _ if is_counted(kernel, tensor)
+                    && !(begins_with_values(kernel, tensor) && is_filled_once(kernel, tensor)) =>
+                {
+                    WorkspaceKind::Bitmap
+                }
                 _ => WorkspaceKind::Marked,
             }
         } else {
@@ -106,8 +110,8 @@ pub(super) fn may_be_array(kernel: &Kernel, tensor: TensorId) -> bool {
     dense_result(kernel) && elements.is_some_and(|elements| elements <= DENSE_LIMIT)
 }
 
-/// True if a workspace is filled again and again with sums that are not looked up, and has no array with a place for each coordinate. (Where
-/// there is one, it takes less time, of a million coordinates half, and of ten million as much.)
+/// True if a table serves a workspace best: a loop fills it again and again, nobody looks its coordinates up, and an array cannot hold a
+/// place for each of them. (An array takes half the time of a table for a million coordinates, and the same time for ten million.)
 fn is_hashed(kernel: &Kernel, tensor: TensorId) -> bool {
     let Some((consumer, producer)) = ends(&kernel.stmt, tensor) else { return false };
     let info = &kernel.tensors[tensor];
@@ -118,14 +122,20 @@ fn is_hashed(kernel: &Kernel, tensor: TensorId) -> bool {
     };
     let mut is_sum = false;
     producer.visit_assigns(&mut |assign| is_sum |= assign.lhs.tensor == tensor && assign.op != AssignOp::Set);
-    let is_once = matches!(&kernel.stmt, Stmt::Where { producer, .. } if producer.writes().contains(&tensor));
-    is_large && is_sum && !is_once && !is_searched(kernel, &original_loops(kernel, consumer), tensor)
+    is_large
+        && is_sum
+        && !is_filled_once(kernel, tensor)
+        && !is_searched(kernel, &original_loops(kernel, consumer), tensor)
 }
 
-/// True if a workspace is filled once, and begins with values other than 0, which would be written for every coordinate before.
+/// True if a workspace begins with values other than 0, which are written for every coordinate before it is filled.
+fn begins_with_values(kernel: &Kernel, tensor: TensorId) -> bool {
+    !kernel.tensors[tensor].fill().is_zero()
+}
+
+/// True if a workspace is filled once, outside of all loops.
 fn is_filled_once(kernel: &Kernel, tensor: TensorId) -> bool {
-    let is_once = matches!(&kernel.stmt, Stmt::Where { producer, .. } if producer.writes().contains(&tensor));
-    is_once && !kernel.tensors[tensor].fill().is_zero()
+    matches!(&kernel.stmt, Stmt::Where { producer, .. } if producer.writes().contains(&tensor))
 }
 
 /// True if a workspace is filled once, with so few values that a list of them is less work than its coordinates.

@@ -15,9 +15,9 @@
 //!                         }
 //! ```
 //!
-//! The memory goes with the number of values, not with the dimension: so it stays in a cache where an array with a place for each
-//! coordinate does not, and dimensions may be as large as they like. A table is at most a quarter full, so that most coordinates are found at
-//! once; it doubles when it would be more, and is halved before the next filling where it was hardly used.
+//! The memory is proportional to the number of values, not to the dimension, which may be of any size. The table is at most a quarter full, so
+//! that a search mostly ends at the first slot. An insertion that makes it fuller doubles it; the next filling halves it if it was less than a
+//! sixteenth full.
 //!
 //! On entry, all have memory for [`FIRST`] slots. Lists have room for a quarter of the slots, and one more.
 //!
