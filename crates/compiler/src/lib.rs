@@ -10,6 +10,7 @@ pub mod algebra;
 pub mod comparisons;
 pub mod concretize;
 pub mod functions;
+mod gaps;
 pub mod iterate;
 pub mod levels;
 pub mod lower;

@@ -130,7 +130,12 @@ pub(crate) fn presence(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
     presence_of(expr, tensors, true)
 }
 
-/// The same, where a value of constants alone may be none: it is the identity of the reduction around it, and combines nothing.
+/// A `bool` that is true where something is stored of which the value of an expression is made.
+pub(crate) fn presence_of_operands(expr: Expr, tensors: &Arena<Tensor>) -> Expr {
+    presence_of(expr, tensors, false)
+}
+
+/// [`presence`], where a value of constants alone may be none: it is the identity of the reduction around it, and combines nothing.
 fn presence_of(expr: Expr, tensors: &Arena<Tensor>, are_written_present: bool) -> Expr {
     let of = |expr: Expr| presence_of(expr, tensors, are_written_present);
     let join = |function, a: Expr, b: Expr| Expr::binary(function, of(a), of(b), DType::Bool);

@@ -10,13 +10,12 @@
 //!
 //! Paper: Wolf and Lam, *A Data Locality Optimizing Algorithm* (PLDI 1991).
 
-use lacunar_base::Span;
 use lacunar_formats::LevelKind;
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::schedule::{Command, CommandKind, Name};
+use lacunar_notation::schedule::{Command, CommandKind};
 use lacunar_notation::{Role, VarId};
 
-use super::skew::fresh;
+use super::commands::{commands, name, part};
 use super::traffic::Memory;
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::Lattice;
@@ -31,15 +30,14 @@ const COLUMNS: u64 = 256;
 /// Divides the loops of a kernel that writes across rows into tiles; gives the commands.
 pub(super) fn tiles(kernel: &mut Kernel, memory: Memory, notes: &mut Vec<String>) -> Vec<Command> {
     let Some((row, column)) = written_across(kernel, memory) else { return Vec::new() };
-    let name = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
-    let part = |var: VarId, number: u64| fresh(kernel, &format!("{}{number}", kernel.vars[var].name));
-    let [i0, i1, j0, j1] = [(row, 0), (row, 1), (column, 0), (column, 1)].map(|(var, number)| part(var, number));
+    let [i0, i1, j0, j1] =
+        [(row, 0), (row, 1), (column, 0), (column, 1)].map(|(var, number)| part(kernel, var, number));
     let kinds = [
-        CommandKind::Split { var: name(row), outer: i0.clone(), inner: i1.clone(), size: ROWS },
-        CommandKind::Split { var: name(column), outer: j0.clone(), inner: j1.clone(), size: COLUMNS },
+        CommandKind::Split { var: name(kernel, row), outer: i0.clone(), inner: i1.clone(), size: ROWS },
+        CommandKind::Split { var: name(kernel, column), outer: j0.clone(), inner: j1.clone(), size: COLUMNS },
         CommandKind::Reorder(vec![i0, j0, i1, j1]),
     ];
-    let commands: Vec<Command> = kinds.into_iter().map(|kind| Command { kind, span: Span::NONE }).collect();
+    let commands = commands(kinds);
     let Ok((made, _)) = apply_all(kernel, &commands) else { return Vec::new() };
     *kernel = made;
     notes.push("what is written across rows is written tile by tile".to_string());

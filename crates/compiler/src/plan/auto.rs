@@ -16,12 +16,13 @@
 
 use std::collections::BTreeSet;
 
-use lacunar_base::{Diagnostic, Span};
+use lacunar_base::Diagnostic;
 use lacunar_formats::LevelKind;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
-use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Unit};
+use lacunar_notation::schedule::{Command, CommandKind, Race, Unit};
 use lacunar_notation::{Access, AssignOp, Role, TensorId, VarId, WorkspaceKind};
 
+use super::commands::{command, name};
 use super::storage::is_in_no_order;
 use crate::concretize::fits_registers;
 use crate::iterate::iterators::{AccessKey, Iterator, level_var};
@@ -79,9 +80,7 @@ pub(super) fn schedule(kernel: &mut Kernel, grain: u64, notes: &mut Vec<String>)
             commands.push(command);
             continue;
         }
-        let name = Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
-        let kind = CommandKind::Unroll { var: name, times: SCATTERED_AT_ONCE };
-        let command = Command { kind, span: Span::NONE };
+        let command = command(CommandKind::Unroll { var: name(kernel, var), times: SCATTERED_AT_ONCE });
         if let Ok((made, _)) = apply(kernel, &command) {
             *kernel = made;
             commands.push(command);
@@ -212,8 +211,7 @@ fn is_inside(stmt: &Stmt, var: VarId, around: &[VarId]) -> bool {
 
 /// Carries out a command, and gives it.
 fn parallelize(kernel: &mut Kernel, var: VarId, unit: Unit, race: Race) -> Result<Command, Diagnostic> {
-    let name = Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
-    let command = Command { kind: CommandKind::Parallelize { var: name, unit, race }, span: Span::NONE };
+    let command = command(CommandKind::Parallelize { var: name(kernel, var), unit, race });
     *kernel = apply(kernel, &command)?.0;
     Ok(command)
 }

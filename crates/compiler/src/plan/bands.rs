@@ -15,14 +15,13 @@
 //! Paper: Wolf and Lam, *A Data Locality Optimizing Algorithm* (PLDI 1991), §3; Hong et al., *Adaptive Sparse Tiling for Sparse Matrix
 //! Multiplication* (PPoPP 2019), §3 (bands of columns).
 
-use lacunar_base::Span;
 use lacunar_formats::DType;
 use lacunar_notation::concrete::Kernel;
-use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
+use lacunar_notation::schedule::{CommandKind, Race, Schedule, Unit};
 use lacunar_notation::{Access, Expr, ExprKind, VarId, WorkspaceKind};
 
-use super::given::order_command;
-use super::skew::{fresh, only_sparse};
+use super::commands::{in_order, name, part};
+use super::skew::only_sparse;
 use super::traffic::Memory;
 use super::{Request, storage};
 use crate::concretize::fits_registers;
@@ -70,23 +69,20 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, request: &Req
     }
     let operands = (&sparse, others.as_slice(), body.dtype.arithmetic());
     let size = band(kernel, operands, (outer, column, row), request.memory)?;
-    let name = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
-    let part = |number| fresh(kernel, &format!("{}{number}", kernel.vars[column].name));
-    let (bands, inside) = (part(0), part(1));
-    let around = [bands.clone()].into_iter().chain(outer.iter().map(|var| name(*var)));
+    let (bands, inside) = (part(kernel, column, 0), part(kernel, column, 1));
+    let around = [bands.clone()].into_iter().chain(outer.iter().map(|var| name(kernel, *var)));
     let mut kinds = vec![
-        CommandKind::Split { var: name(column), outer: bands.clone(), inner: inside.clone(), size },
-        CommandKind::Reorder(around.chain([inside, name(row)]).collect()),
+        CommandKind::Split { var: name(kernel, column), outer: bands.clone(), inner: inside.clone(), size },
+        CommandKind::Reorder(around.chain([inside, name(kernel, row)]).collect()),
     ];
     if fits_registers(kernel, &[row], body.dtype) {
-        let (vars, into) = (vec![name(row)], vec![name(row)]);
+        let (vars, into) = (vec![name(kernel, row)], vec![name(kernel, row)]);
         kinds.push(CommandKind::Precompute { expr: (**body).clone(), vars, into, kind: Some(WorkspaceKind::Dense) });
     }
     kinds.push(CommandKind::Parallelize { var: bands, unit: Unit::CpuThread, race: Race::Temporary });
-    kinds.push(CommandKind::Parallelize { var: name(row), unit: Unit::CpuVector, race: Race::Ignore });
+    kinds.push(CommandKind::Parallelize { var: name(kernel, row), unit: Unit::CpuVector, race: Race::Ignore });
     let order: Vec<VarId> = outer.iter().copied().chain([column, row]).collect();
-    let first = order_command(kernel, &order).into_iter();
-    Some(Schedule { commands: first.chain(kinds.into_iter().map(|kind| Command { kind, span: Span::NONE })).collect() })
+    Some(in_order(kernel, &order, kinds))
 }
 
 /// The number of columns of a band, if bands are worth it; of the sparse operand and the others, whose products are of a type.

@@ -15,15 +15,14 @@
 //! could ever save. Paper: Ansel et al., *OpenTuner* (PACT 2014), measure as well; here the cost model leaves so few that all
 //! of them can be measured.
 
-use lacunar_base::{Diagnostic, Span};
+use lacunar_base::Diagnostic;
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Command, CommandKind, Merge, Name, Race, Schedule, Unit};
 use lacunar_notation::{Access, Assignment, Expr, Program, VarId};
 
+use super::commands::{command, fresh, name, order_command};
 use super::cost::Costs;
 use super::draft::draft;
-use super::given::order_command;
-use super::skew::fresh;
 use super::storage::{discordant, distinct_accesses, is_sparse};
 use super::traffic::Memory;
 use super::{Plan, Request, Search, Source, auto, flat, lookup, maps, order, plan, skew, written};
@@ -75,7 +74,7 @@ pub fn candidates(
     if let Some(given) = request.schedule {
         pool.offer(request.search, given.clone(), "as given");
     }
-    let terms = flat(source, request.strict);
+    let terms = flat(source, &automatic);
     match &terms {
         Some((kernel, lhs, rhs)) => pool.loops(kernel, lhs, rhs, &ordinary),
         None => pool.offer(Search::Plain, Schedule::default(), "the plain loop nest"),
@@ -164,7 +163,6 @@ impl Pool<'_> {
         let mut loops = Vec::new();
         innermost_loops(&kernel.stmt, &mut loops);
         loops.retain(|(var, _)| kernel.provenance.tags(*var).next().is_none());
-        let name = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
         let mut each = |idea: &str, wanted: &dyn Fn(VarId, &Stmt) -> bool, say: &dyn Fn(Name) -> CommandKind| {
             let mut vars: Vec<VarId> = Vec::new();
             for (var, body) in &loops {
@@ -174,7 +172,7 @@ impl Pool<'_> {
             }
             let Some(first) = vars.first() else { return };
             let idea = format!("{idea} {}", kernel.vars[*first].name);
-            let added = vars.iter().map(|var| command(say(name(*var))));
+            let added = vars.iter().map(|var| command(say(name(kernel, *var))));
             let commands = chosen.schedule.commands.iter().cloned().chain(added).collect();
             self.offer(Search::Cost, Schedule { commands }, &idea);
         };
@@ -212,10 +210,6 @@ impl Pool<'_> {
         commands.push(command(lanes));
         self.offer(Search::Cost, Schedule { commands }, &format!("tiles of {last}"));
     }
-}
-
-fn command(kind: CommandKind) -> Command {
-    Command { kind, span: Span::NONE }
 }
 
 fn runs_on(command: &Command, wanted: Unit) -> bool {

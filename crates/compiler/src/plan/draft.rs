@@ -19,6 +19,7 @@ use lacunar_notation::schedule::{Assembly, Command, CommandKind, Schedule};
 use lacunar_notation::stored::StoredSpace;
 use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Monoid, Role, Tensor, TensorId, VarId};
 
+use super::commands::order_command;
 use super::convert::{free_name, old_values, read_converted, read_from, rename, stored_as};
 use super::{
     Conversion, Plan, Request, Search, Source, across, auto, cost, factor, finish, gathers, given, insert, lists,
@@ -113,16 +114,21 @@ impl<'a> Draft<'a> {
         }
         kernel.stored = rewritten.map_or_else(StoredSpace::default, |rewritten| rewritten.space.clone());
         let statement = source.explicit(&mut kernel.vars);
+        let rhs = source.computed(&statement, request, &kernel.vars);
+        let mut notes = rewritten.map_or_else(Vec::new, |rewritten| rewritten.notes.clone());
+        if rhs != statement.rhs {
+            notes.push("what a reduction meets wherever nothing is stored is combined once".to_string());
+        }
         Draft {
             request,
-            kernel,
             result,
             lhs: statement.lhs.clone(),
             op: statement.op,
-            rhs: statement.rhs.clone(),
+            rhs,
+            kernel,
             statement,
             conversions: rewritten.map_or_else(Vec::new, |rewritten| rewritten.aliases.clone()),
-            notes: rewritten.map_or_else(Vec::new, |rewritten| rewritten.notes.clone()),
+            notes,
             warnings: Vec::new(),
             is_full: false,
         }
@@ -374,7 +380,7 @@ impl<'a> Draft<'a> {
         if self.request.search != Search::Cost || self.request.schedule.is_some() {
             return Vec::new();
         }
-        let mut chosen: Vec<Command> = given::order_command(&self.kernel, order).into_iter().collect();
+        let mut chosen: Vec<Command> = order_command(&self.kernel, order).into_iter().collect();
         chosen.extend(across::tiles(&mut self.kernel, self.request.memory, &mut self.notes));
         chosen.extend(terms::apart(&mut self.kernel, self.request.memory, &mut self.notes));
         chosen.extend(auto::schedule(&mut self.kernel, self.request.grain, &mut self.notes));

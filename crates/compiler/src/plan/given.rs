@@ -13,7 +13,7 @@
 //!
 //! Paper: Senanayake et al. 2020, §5 and §6.
 
-use lacunar_base::{Diagnostic, Span};
+use lacunar_base::Diagnostic;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::provenance::Relation;
 use lacunar_notation::schedule::{Command, CommandKind, Name, Schedule};
@@ -24,13 +24,6 @@ use super::convert::rename;
 use super::storage::distinct_accesses;
 use crate::concretize::has_no_sum;
 use crate::iterate::iterators::AccessKey;
-
-/// A command that says the order of the loops; none for a single loop.
-pub(super) fn order_command(kernel: &Kernel, order: &[VarId]) -> Option<Command> {
-    let name = |var: &VarId| Name { text: kernel.vars[*var].name.clone(), span: Span::NONE };
-    let kind = CommandKind::Reorder(order.iter().map(name).collect());
-    (order.len() > 1).then_some(Command { kind, span: Span::NONE })
-}
 
 /// True if a schedule's commands apply to the flat nest of a statement.
 pub(super) fn wants_flat_nest(schedule: &Schedule) -> bool {

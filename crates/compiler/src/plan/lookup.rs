@@ -10,12 +10,12 @@
 //! A two-finger merge walks through row i again for each j; this walks through it once. Hand-written triangle counts and masked
 //! products work so (Davis, *Algorithm 1000: SuiteSparse:GraphBLAS*, TOMS 2019).
 
-use lacunar_base::Span;
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
-use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Role, VarId, WorkspaceKind};
+use lacunar_notation::schedule::{CommandKind, Race, Schedule, Unit};
+use lacunar_notation::{Access, AssignOp, Expr, ExprKind, Role, WorkspaceKind};
 
-use super::given::{flat_nest, order_command};
+use super::commands::{in_order, name};
+use super::given::flat_nest;
 use super::order::choose;
 use super::traffic::Memory;
 use super::{Search, storage};
@@ -65,18 +65,17 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, memory: Memor
     let accesses = body.accesses();
     let looked_up = accesses.iter().copied().find(same)?;
     let walked = accesses.iter().any(|access| deepest(access) && access.vars.contains(&changing));
-    let name = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
     let dtype = kernel.tensors[looked_up.tensor].dtype;
     let part = Expr { kind: ExprKind::Access(looked_up.clone()), dtype, span: looked_up.span };
-    let command = |kind| Command { kind, span: Span::NONE };
     let race = if lhs.vars.contains(&order[0]) { Race::None } else { Race::Temporary };
-    let mut commands: Vec<Command> = order_command(kernel, &order).into_iter().collect();
-    commands.push(command(CommandKind::Precompute {
-        expr: part,
-        vars: vec![name(innermost)],
-        into: vec![name(innermost)],
-        kind: Some(WorkspaceKind::Marked),
-    }));
-    commands.push(command(CommandKind::Parallelize { var: name(order[0]), unit: Unit::CpuThread, race }));
-    walked.then_some(Schedule { commands })
+    let kinds = [
+        CommandKind::Precompute {
+            expr: part,
+            vars: vec![name(kernel, innermost)],
+            into: vec![name(kernel, innermost)],
+            kind: Some(WorkspaceKind::Marked),
+        },
+        CommandKind::Parallelize { var: name(kernel, order[0]), unit: Unit::CpuThread, race },
+    ];
+    walked.then(|| in_order(kernel, &order, kinds))
 }

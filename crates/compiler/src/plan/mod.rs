@@ -15,6 +15,7 @@ mod auto;
 mod bands;
 mod candidates;
 mod combined;
+mod commands;
 pub(crate) mod convert;
 mod copy;
 mod cost;
@@ -58,6 +59,7 @@ use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Program, Ro
 use self::draft::draft;
 use crate::algebra::with_pruned_mask;
 use crate::concretize::flatten;
+use crate::gaps;
 use crate::reduction::{fresh_name, make_explicit, with_patterns_of_terms};
 use crate::schedule::stands_outside;
 
@@ -215,6 +217,16 @@ impl<'a> Source<'a> {
         with_pruned_mask(&self.program.tensors, explicit)
     }
 
+    /// The expression that is computed for a statement in reduction notation. Schedules that change loops, and sums of stored dimensions, are
+    /// for the expression as it is written.
+    fn computed(&self, explicit: &Assignment, request: &Request<'_>, vars: &Arena<IndexVar>) -> Expr {
+        let may_change = request.search == Search::Cost
+            && self.rewritten.is_none()
+            && !request.schedule.is_some_and(given::wants_flat_nest);
+        let counted = may_change.then(|| gaps::counted(&explicit.rhs, &self.program.tensors, vars)).flatten();
+        counted.unwrap_or_else(|| explicit.rhs.clone())
+    }
+
     fn planned(self, request: &Request<'_>) -> Result<Plan, Diagnostic> {
         // Schedules for whole nests do not know of the products beside those of unique elements.
         let tensors = &self.program.tensors;
@@ -231,7 +243,7 @@ impl<'a> Source<'a> {
         }
         let plan = self.drafted(request)?;
         if let (Search::Cost, None, None) = (request.search, request.schedule, self.rewritten)
-            && let Some((kernel, lhs, rhs)) = flat(self, request.strict)
+            && let Some((kernel, lhs, rhs)) = flat(self, request)
             && let Some(schedule) = rows::schedule(&kernel, &lhs, &rhs, &plan.schedule, request)
             && let Ok(mut in_rows) = draft(self, &Request { schedule: Some(&schedule), ..*request })
         {
@@ -255,7 +267,7 @@ impl<'a> Source<'a> {
             }
             (outcome, _) => return outcome,
         };
-        let Some((kernel, lhs, rhs)) = flat(self, request.strict) else { return Err(refusal) };
+        let Some((kernel, lhs, rhs)) = flat(self, request) else { return Err(refusal) };
         if schedule.commands.iter().any(|command| matches!(command.kind, CommandKind::Reorder(_))) {
             return Err(refusal);
         }
@@ -264,7 +276,7 @@ impl<'a> Source<'a> {
         let natural = order::natural_order(&kernel, &lhs, &rhs);
         let (orders, _) = order::ranked(&natural, &order::Ties::of(&kernel, &rhs), estimate);
         let tried = orders.iter().take(ORDERS).find_map(|(_, order)| {
-            let first = given::order_command(&kernel, order)?;
+            let first = commands::order_command(&kernel, order)?;
             let commands = [first].into_iter().chain(schedule.commands.iter().cloned()).collect();
             draft(self, &Request { schedule: Some(&Schedule { commands }), ..*request }).ok()
         });
@@ -274,7 +286,7 @@ impl<'a> Source<'a> {
 
 /// A schedule for a statement that is better not computed by loops over its variables and merges alone, and why.
 fn special(source: Source<'_>, request: &Request<'_>) -> Option<(Schedule, &'static str)> {
-    let (kernel, lhs, rhs) = flat(source, request.strict)?;
+    let (kernel, lhs, rhs) = flat(source, request)?;
     let in_bands = bands::schedule(&kernel, &lhs, &rhs, request);
     let in_bands = in_bands.map(|found| (found, "bands of columns stay in the cache for all rows"));
     let skewed = || {
@@ -308,12 +320,13 @@ fn names_made(schedule: &Schedule, source: Source<'_>) -> bool {
 
 /// The tensors and variables of a statement, its target, and the sum that it assigns, unless the sum reads the result or, for a
 /// strict kernel, differs from the written one.
-fn flat(source: Source<'_>, strict: bool) -> Option<(Kernel, Access, Expr)> {
+fn flat(source: Source<'_>, request: &Request<'_>) -> Option<(Kernel, Access, Expr)> {
     let program = source.program;
     let mut kernel = Kernel { tensors: program.tensors.clone(), vars: program.vars.clone(), ..Kernel::default() };
     let statement = source.explicit(&mut kernel.vars);
-    let rhs = flatten(&kernel.tensors, statement.rhs.clone());
-    if strict && rhs != statement.rhs {
+    let computed = source.computed(&statement, request, &kernel.vars);
+    let rhs = flatten(&kernel.tensors, computed.clone());
+    if request.strict && rhs != computed {
         return None;
     }
     // The result has no room for the values beside indices.

@@ -20,8 +20,8 @@
 use lacunar_notation::schedule::{CommandKind, Name, Race, Unit};
 use lacunar_notation::{Access, VarId};
 
+use super::commands::part;
 use super::rows::Rows;
-use super::skew::fresh;
 use super::storage;
 use super::traffic::LINE_BYTES;
 use crate::iterate::iterators::{AccessKey, level_var};
@@ -87,9 +87,8 @@ impl Rows<'_> {
 impl Tiles<'_, '_> {
     fn commands(&self, around: &[VarId]) -> Vec<CommandKind> {
         let (rows, nest) = (self.rows, self.nest(around));
-        let part = |var: VarId, number: u64| fresh(rows.kernel, &format!("{}{number}", rows.kernel.vars[var].name));
         let split = |var: VarId, size: u64| {
-            let (outer, inner) = (part(var, 0), part(var, 1));
+            let (outer, inner) = (part(rows.kernel, var, 0), part(rows.kernel, var, 1));
             let kind = CommandKind::Split { var: rows.name(var), outer: outer.clone(), inner: inner.clone(), size };
             (kind, outer, inner)
         };

@@ -23,14 +23,12 @@
 
 use std::collections::BTreeSet;
 
-use lacunar_base::Span;
 use lacunar_notation::concrete::Kernel;
-use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
+use lacunar_notation::schedule::{CommandKind, Name, Race, Schedule, Unit};
 use lacunar_notation::{Access, BinaryFn, Expr, ExprKind, TensorId, VarId, WorkspaceKind};
 
-use super::given::order_command;
+use super::commands::{self, part};
 use super::order::{choose, choose_factored};
-use super::skew::fresh;
 use super::traffic::{LINE_BYTES, Memory};
 use super::{Request, Search};
 use crate::concretize::{REGISTER_BYTES, fits_registers};
@@ -90,9 +88,7 @@ pub(super) fn schedule(
     let in_order = |kinds: Vec<CommandKind>| (kinds, rows.order.clone());
     let in_place = || rows.short().or_else(|| rows.long()).map(in_order);
     let (kinds, order) = rows.tiled().map(in_order).or_else(inside).or_else(in_place)?;
-    let first = order_command(kernel, &order).into_iter();
-    let others = kinds.into_iter().map(|kind| Command { kind, span: Span::NONE });
-    Some(Schedule { commands: first.chain(others).collect() })
+    Some(commands::in_order(kernel, &order, kinds))
 }
 
 impl<'a> Rows<'a> {
@@ -140,8 +136,7 @@ impl<'a> Rows<'a> {
         if self.summed.contains(&row) {
             return Some(self.shared(|unit| unit == Unit::CpuThread).chain([lanes(self.name(row))]).collect());
         }
-        let part = |number| fresh(self.kernel, &format!("{}{number}", self.kernel.vars[row].name));
-        let (strip, place) = (part(0), part(1));
+        let (strip, place) = (part(self.kernel, row, 0), part(self.kernel, row, 1));
         let even = self.kernel.vars[row].size.and_then(|all| even_strip(all, dtype));
         let size = even.unwrap_or(STRIP_BYTES / dtype);
         let in_strips = CommandKind::Split { var: self.name(row), outer: strip.clone(), inner: place.clone(), size };
@@ -212,7 +207,7 @@ impl<'a> Rows<'a> {
     }
 
     pub(super) fn name(&self, var: VarId) -> Name {
-        Name { text: self.kernel.vars[var].name.clone(), span: Span::NONE }
+        commands::name(self.kernel, var)
     }
 
     /// The commands by which loops are shared that were chosen, of some units.

@@ -16,11 +16,11 @@
 //!   divide(j, chunk, place, 4 threads), reorder(chunk, i, place), parallelize(chunk, cpu, temporary)
 //! ```
 
-use lacunar_base::Span;
 use lacunar_notation::concrete::Kernel;
-use lacunar_notation::schedule::{Command, CommandKind, Name, Parts, Race, Schedule, Unit};
+use lacunar_notation::schedule::{CommandKind, Parts, Race, Schedule, Unit};
 use lacunar_notation::{Access, Expr, ExprKind, VarId};
 
+use super::commands::{commands, fresh, name};
 use crate::iterate::iterators::{AccessKey, level_var, sparse_levels};
 use crate::levels::is_searched;
 
@@ -81,7 +81,7 @@ fn over_coordinates(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Schedu
     // Each part has a copy of the result.
     let elements = lhs.vars.iter().try_fold(1u64, |all, var| all.checked_mul(kernel.vars[*var].size?))?;
     let parts = (tensor.nnz? / elements.max(1) / COPIED).clamp(1, PARTS);
-    let named = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
+    let named = |var: VarId| name(kernel, var);
     let (chunk, place) = (fresh(kernel, "chunk"), fresh(kernel, "place"));
     let order = [chunk.clone()].into_iter().chain(above.iter().copied().map(named)).chain([place.clone()]);
     let kinds = [
@@ -90,8 +90,7 @@ fn over_coordinates(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Option<Schedu
         CommandKind::Reorder(order.collect()),
         CommandKind::Parallelize { var: chunk, unit: Unit::CpuThread, race: Race::Temporary },
     ];
-    let commands = kinds.into_iter().map(|kind| Command { kind, span: Span::NONE }).collect();
-    Some(Schedule { commands })
+    Some(Schedule { commands: commands(kinds) })
 }
 
 /// A schedule over positions for `lhs = flat`, if it has one sparse operand whose levels begin with the result's variables.
@@ -100,7 +99,7 @@ pub(super) fn over_positions(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Opti
     if kernel.tensors[access.tensor].format.levels().iter().any(|level| level.kind.schema().is_some()) {
         return None;
     }
-    let named = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
+    let named = |var: VarId| name(kernel, var);
     let inner: Vec<VarId> = lhs.vars.iter().copied().filter(|var| !vars.contains(var)).collect();
     let mut kinds = vec![CommandKind::Reorder(vars.iter().chain(&inner).copied().map(named).collect())];
     let mut fused = named(vars[0]);
@@ -118,19 +117,5 @@ pub(super) fn over_positions(kernel: &Kernel, lhs: &Access, flat: &Expr) -> Opti
     if inner.is_empty() && has_rows {
         kinds.push(CommandKind::Parallelize { var: place, unit: Unit::CpuVector, race: Race::Ignore });
     }
-    let commands = kinds.into_iter().map(|kind| Command { kind, span: Span::NONE }).collect();
-    Some(Schedule { commands })
-}
-
-/// A name that neither a variable nor a tensor has.
-pub(super) fn fresh(kernel: &Kernel, base: &str) -> Name {
-    let taken = |name: &str| {
-        kernel.vars.iter().any(|(_, var)| var.name == name)
-            || kernel.tensors.iter().any(|(_, tensor)| tensor.name == name)
-    };
-    let mut name = base.to_string();
-    while taken(&name) {
-        name.push('_');
-    }
-    Name { text: name, span: Span::NONE }
+    Some(Schedule { commands: commands(kinds) })
 }

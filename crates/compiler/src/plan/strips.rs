@@ -13,14 +13,12 @@
 //!
 //! Paper: Wolf and Lam, *A Data Locality Optimizing Algorithm* (PLDI 1991), §3: strips of loops that are moved outside; unroll and jam.
 
-use lacunar_base::Span;
 use lacunar_notation::concrete::Kernel;
-use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
+use lacunar_notation::schedule::{CommandKind, Race, Schedule, Unit};
 use lacunar_notation::{Access, Expr, ExprKind, TensorId, VarId};
 
-use super::given::order_command;
+use super::commands::{in_order, name, part};
 use super::order::choose;
-use super::skew::fresh;
 use super::{Request, Search, storage};
 use crate::iterate::iterators::{AccessKey, level_var};
 
@@ -122,13 +120,16 @@ impl Sum<'_> {
     }
 
     fn in_strips(&self, order: &[VarId], size: u64, inside: Inside) -> Schedule {
-        let name = |var: &VarId| Name { text: self.kernel.vars[*var].name.clone(), span: Span::NONE };
-        let part = |number| fresh(self.kernel, &format!("{}{number}", self.kernel.vars[self.summed].name));
-        let (strip, place) = (part(0), part(1));
-        let elements = order.iter().filter(|var| **var != self.summed).map(name);
+        let (strip, place) = (part(self.kernel, self.summed, 0), part(self.kernel, self.summed, 1));
+        let elements = order.iter().filter(|var| **var != self.summed).map(|var| name(self.kernel, *var));
         let nest = [strip.clone()].into_iter().chain(elements).chain([place.clone()]);
         let kinds = [
-            CommandKind::Split { var: name(&self.summed), outer: strip.clone(), inner: place.clone(), size },
+            CommandKind::Split {
+                var: name(self.kernel, self.summed),
+                outer: strip.clone(),
+                inner: place.clone(),
+                size,
+            },
             CommandKind::Reorder(nest.collect()),
             CommandKind::Parallelize { var: strip, unit: Unit::CpuThread, race: Race::Temporary },
             match inside {
@@ -136,8 +137,6 @@ impl Sum<'_> {
                 Inside::Unrolled => CommandKind::Unroll { var: place, times: ROWS as u32 },
             },
         ];
-        let mut commands: Vec<Command> = order_command(self.kernel, order).into_iter().collect();
-        commands.extend(kinds.into_iter().map(|kind| Command { kind, span: Span::NONE }));
-        Schedule { commands }
+        in_order(self.kernel, order, kinds)
     }
 }

@@ -12,12 +12,11 @@
 //!
 //! Source: Kennedy and McKinley, *Loop Distribution with Arbitrary Control Flow* (Supercomputing 1990).
 
-use lacunar_base::Span;
 use lacunar_notation::Role;
 use lacunar_notation::concrete::{Kernel, Stmt};
-use lacunar_notation::schedule::{Command, CommandKind, Name};
+use lacunar_notation::schedule::{Command, CommandKind};
 
-use super::skew::fresh;
+use super::commands::{commands, name, part};
 use super::traffic::Memory;
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::schedule::apply_all;
@@ -55,13 +54,12 @@ pub(super) fn apart(kernel: &mut Kernel, memory: Memory, notes: &mut Vec<String>
     if !across || count == 0 || terms.len() < 2 {
         return Vec::new();
     }
-    let name = Name { text: kernel.vars[*var].name.clone(), span: Span::NONE };
-    let [strips, inside] = [0, 1].map(|number| fresh(kernel, &format!("{}{number}", name.text)));
+    let [strips, inside] = [0, 1].map(|number| part(kernel, *var, number));
     let kinds = [
-        CommandKind::Split { var: name, outer: strips, inner: inside.clone(), size: STRIP },
+        CommandKind::Split { var: name(kernel, *var), outer: strips, inner: inside.clone(), size: STRIP },
         CommandKind::Fission { var: inside },
     ];
-    let commands: Vec<Command> = kinds.into_iter().map(|kind| Command { kind, span: Span::NONE }).collect();
+    let commands = commands(kinds);
     let Ok((made, _)) = apply_all(kernel, &commands) else { return Vec::new() };
     *kernel = made;
     notes.push("terms that write to many rows are taken one after the other, strip by strip".to_string());

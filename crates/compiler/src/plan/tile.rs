@@ -11,14 +11,12 @@
 //!
 //! Paper: Senanayake et al. 2020, §5 (`split` and `reorder` of dense loops inside sparse ones).
 
-use lacunar_base::Span;
 use lacunar_notation::concrete::Kernel;
-use lacunar_notation::schedule::{Command, CommandKind, Name, Race, Schedule, Unit};
-use lacunar_notation::{Access, Expr, ExprKind, VarId};
+use lacunar_notation::schedule::{CommandKind, Race, Schedule, Unit};
+use lacunar_notation::{Access, Expr, ExprKind};
 
-use super::given::order_command;
+use super::commands::{in_order, name, part};
 use super::order::choose;
-use super::skew::fresh;
 use super::traffic::Memory;
 use super::{Search, storage};
 use crate::iterate::iterators::{AccessKey, level_var};
@@ -51,16 +49,12 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, memory: Memor
     if !fits || !walked || !repeated {
         return None;
     }
-    let name = |var: VarId| Name { text: kernel.vars[var].name.clone(), span: Span::NONE };
-    let strip = fresh(kernel, &format!("{}0", kernel.vars[tiled].name));
-    let inside = fresh(kernel, &format!("{}1", kernel.vars[tiled].name));
+    let (strip, inside) = (part(kernel, tiled, 0), part(kernel, tiled, 1));
     let kinds = [
-        CommandKind::Split { var: name(tiled), outer: strip.clone(), inner: inside.clone(), size },
-        CommandKind::Reorder(vec![strip.clone(), name(outer), inside.clone()]),
+        CommandKind::Split { var: name(kernel, tiled), outer: strip.clone(), inner: inside.clone(), size },
+        CommandKind::Reorder(vec![strip.clone(), name(kernel, outer), inside.clone()]),
         CommandKind::Parallelize { var: strip, unit: Unit::CpuThread, race: Race::None },
         CommandKind::Parallelize { var: inside, unit: Unit::CpuVector, race: Race::Ignore },
     ];
-    let mut commands: Vec<Command> = order_command(kernel, &order).into_iter().collect();
-    commands.extend(kinds.into_iter().map(|kind| Command { kind, span: Span::NONE }));
-    Some(Schedule { commands })
+    Some(in_order(kernel, &order, kinds))
 }
