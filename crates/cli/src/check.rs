@@ -211,11 +211,14 @@ fn by_oracle(
 /// # Errors
 /// Memory is refused.
 pub fn entries_of(tensor: &DynTensor) -> Result<Entries, Failure> {
+    let fault = |fault: String| {
+        Failure::plain(lacunar::Diagnostic::internal(format!("a tensor's entries are not well-formed: {fault}")))
+    };
+    // Entries that are compared by their coordinates may be in the wrong order.
+    tensor.validate().map_err(|error| fault(error.to_string()))?;
     let coo = tensor.to_coo()?;
     let entries = Entries::from_coo(&coo).map(|entries| entries.with_fill(Scalar::from(tensor.fill())));
-    entries.map_err(|fault| {
-        Failure::plain(lacunar::Diagnostic::internal(format!("a tensor's entries are not well-formed: {fault}")))
-    })
+    entries.map_err(|error| fault(error.to_string()))
 }
 
 /// Compares the values of one result; `origin` gives the coordinates in the whole result, for people.

@@ -15,33 +15,39 @@
 use lacunar_base::Arena;
 use lacunar_formats::{DType, Kind, Scalar};
 use lacunar_imp::arith;
-use lacunar_notation::{BinaryFn, Expr, ExprKind, IndexVar, Literal, Monoid, Role, Tensor, VarId};
+use lacunar_notation::{Assignment, BinaryFn, Expr, ExprKind, IndexVar, Literal, Monoid, Role, Tensor, VarId};
 
 use crate::algebra::{background, is_left_out};
 use crate::reduction::presence_of_operands;
 
-/// The expression with reductions that combine the value of gaps once; `None` if it has none that can.
-pub(crate) fn counted(expr: &Expr, tensors: &Arena<Tensor>, vars: &Arena<IndexVar>) -> Option<Expr> {
+/// The right side of a statement with reductions that combine the value of gaps once; `None` if it has none that can.
+pub(crate) fn counted(statement: &Assignment, tensors: &Arena<Tensor>, vars: &Arena<IndexVar>) -> Option<Expr> {
+    let is_dense = tensors[statement.lhs.tensor].format.is_dense();
     let mut is_changed = false;
-    let changed = with_counted(expr.clone(), tensors, vars, &mut is_changed);
+    let changed = with_counted(statement.rhs.clone(), &mut |monoid, reduced, body| {
+        // A sparse result stores a value that is written, such as that of `A(i,j) + 1`, wherever it is visited.
+        let of_gaps = background(tensors, body).filter(|found| found.absent || is_dense)?.value;
+        let counted = counted_once((monoid, reduced, body), of_gaps, tensors, vars);
+        is_changed |= counted.is_some();
+        counted
+    });
     is_changed.then_some(changed)
 }
 
-fn with_counted(expr: Expr, tensors: &Arena<Tensor>, vars: &Arena<IndexVar>, is_changed: &mut bool) -> Expr {
+/// An expression with the reductions replaced for which `counted` gives something.
+fn with_counted(expr: Expr, counted: &mut impl FnMut(Monoid, &[VarId], &Expr) -> Option<Expr>) -> Expr {
     if let ExprKind::Reduce(monoid, reduced, body) = &expr.kind
-        && let Some(counted) = counted_once(*monoid, reduced, body, tensors, vars)
+        && let Some(counted) = counted(*monoid, reduced, body)
     {
-        *is_changed = true;
         return Expr { span: expr.span, ..counted };
     }
-    expr.map_children(&mut |child| with_counted(child, tensors, vars, is_changed))
+    expr.map_children(&mut |child| with_counted(child, counted))
 }
 
 /// A reduction of which the value of gaps is combined once.
 fn counted_once(
-    monoid: Monoid,
-    reduced: &[VarId],
-    body: &Expr,
+    (monoid, reduced, body): (Monoid, &[VarId], &Expr),
+    of_gaps: Scalar,
     tensors: &Arena<Tensor>,
     vars: &Arena<IndexVar>,
 ) -> Option<Expr> {
@@ -50,7 +56,6 @@ fn counted_once(
             let tensor = &tensors[access.tensor];
             tensor.role != Role::Indicator && !tensor.is_unique
         });
-    let of_gaps = background(tensors, body)?.value;
     let is_repeated = monoid.is_idempotent(body.dtype) && monoid.compared().is_none();
     let ends = monoid.terminal(body.dtype).is_some_and(|terminal| terminal.equals(of_gaps));
     if !is_plain || !is_repeated || ends || is_left_out(monoid, of_gaps) {

@@ -65,7 +65,7 @@ pub enum KernelStatus {
     #[error("the kernel ran out of memory")]
     OutOfMemory,
     /// Status 2.
-    #[error("a size of the result does not fit its index arrays")]
+    #[error("a size of the result does not fit its index arrays, or one of a workspace the address space")]
     SizeOverflow,
     /// Status 3.
     #[error("the kernel was cancelled")]

@@ -223,7 +223,7 @@ impl<'a> Source<'a> {
         let may_change = request.search == Search::Cost
             && self.rewritten.is_none()
             && !request.schedule.is_some_and(given::wants_flat_nest);
-        let counted = may_change.then(|| gaps::counted(&explicit.rhs, &self.program.tensors, vars)).flatten();
+        let counted = may_change.then(|| gaps::counted(explicit, &self.program.tensors, vars)).flatten();
         counted.unwrap_or_else(|| explicit.rhs.clone())
     }
 
