@@ -39,6 +39,13 @@ impl Slot<'_> {
 /// Checks that a kernel was compiled for such a tensor. `is_read` says that the kernel reads its values.
 pub(crate) fn check_tensor(declared: &Declared, tensor: &Tensor, is_read: bool) -> Result<(), Error> {
     let name = &declared.name;
+    if tensor.order() != declared.order() {
+        let indices = declared.order();
+        return Err(Error::Argument(format!(
+            "`{name}` has {} dimensions, but {indices} indices in the program",
+            tensor.order()
+        )));
+    }
     if tensor.format() != &declared.format {
         return Err(Error::Argument(format!(
             "`{name}` is stored as {}, but the kernel was compiled for {}; convert it, or declare its format",

@@ -197,8 +197,9 @@ impl Kernel {
         self.steps().first().map(|step| step.code().backend())
     }
 
-    /// The names of the inputs, in order of their first occurrence: the order in which [`Kernel::run`] takes them. Tensors that the
-    /// program reads from files or makes up are none.
+    /// The names of the inputs, in order of their first occurrence: the order in which [`Kernel::run`] takes them. A tensor in an index
+    /// comes before the one that has the index: `q` before `x` in `x(q(i))`. Tensors that the program reads from files or makes up
+    /// are none.
     ///
     /// ```
     /// use lacunar::{Kernel, Options};

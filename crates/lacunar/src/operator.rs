@@ -135,7 +135,12 @@ impl Operator {
     /// The operator as programs know it.
     pub(crate) fn declared(&self) -> Result<Vec<notation::Operator>, Error> {
         let text = self.text();
-        declared(&text).map_err(|diagnostics| Error::program(&text, diagnostics))
+        let operators = declared(&text).map_err(|diagnostics| Error::program(&text, diagnostics))?;
+        // A name that is none is read as something else.
+        match operators.as_slice() {
+            [operator] if operator.name() == self.name => Ok(operators),
+            _ => Err(Error::Argument(format!("`{}` is no name of an operator", self.name))),
+        }
     }
 }
 

@@ -229,6 +229,7 @@ fn sized(name: &str, sizes: &str, text: &str) -> Result<FormatSpec, FormatError>
         ("hicoo", &[size]) => Ok(FormatSpec::Hicoo(size)),
         ("auto", &[uses]) => Ok(FormatSpec::Auto(uses.into())),
         ("auto" | "bcsr" | "csb" | "hicoo" | "sell", _) => Err(wrong()),
+        _ if named(name).is_some() => Err(wrong()),
         _ => Err(FormatError::Unknown(name.to_string())),
     }
 }

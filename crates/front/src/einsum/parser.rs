@@ -523,7 +523,8 @@ impl<'a> Parser<'a> {
         // `min` and `max` of many arguments become as many nested calls.
         let height = args.iter().map(|arg| arg.height).max().unwrap_or(0) + args.len().max(1);
         // Indices are not nested at all, however many there are.
-        let flat = args.iter().all(|arg| matches!(arg.kind, ExprKind::Name(_)));
+        let flat = !matches!(name.text.as_str(), "min" | "max")
+            && args.iter().all(|arg| matches!(arg.kind, ExprKind::Name(_)));
         let callee = match self.operators.iter().find(|known| !brackets && known.name() == name.text) {
             Some(operator) => Callee::Operator(*operator),
             None if brackets => Callee::Tensor,

@@ -14,7 +14,7 @@
 //! ```
 
 use lacunar_formats::Format;
-use lacunar_runtime::{Buffer, Element, Lent, Tensor as DynTensor};
+use lacunar_runtime::{AllocError, Buffer, Element, Lent, StorageError, Tensor as DynTensor};
 use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
 
 use crate::error::Error;
@@ -36,7 +36,7 @@ impl<T: Element> Tensor<T> {
             values.truncate(len);
             values
         } else {
-            array.iter().copied().collect()
+            copied(&array)?
         };
         let format = Format::dense(dims.len());
         Tensor::try_from(DynTensor::from_dense(dims, Buffer::from_vec(values), &format)?)
@@ -66,6 +66,15 @@ impl<T: Element> Tensor<T> {
     }
 }
 
+/// The elements of an array in row-major order: a view may have more than memory does.
+fn copied<T: Element, S: Data<Elem = T>, D: Dimension>(array: &ArrayBase<S, D>) -> Result<Vec<T>, Error> {
+    let bytes = (array.len() as u64).saturating_mul(size_of::<T>() as u64);
+    let mut elements = Vec::new();
+    elements.try_reserve_exact(array.len()).map_err(|_| StorageError::from(AllocError { bytes }))?;
+    elements.extend(array.iter().copied());
+    Ok(elements)
+}
+
 fn shape(tensor: &DynTensor) -> Option<Vec<usize>> {
     tensor.dims().iter().map(|&size| usize::try_from(size).ok()).collect()
 }
@@ -86,7 +95,7 @@ where
         Ok(match by_memory.zip(format) {
             Some((elements, format)) => Lent::dense(dims, &format, elements)?.into(),
             None => {
-                let copy = Buffer::from_vec(self.iter().copied().collect());
+                let copy = Buffer::from_vec(copied(self)?);
                 Lent::from(DynTensor::from_dense(dims.clone(), copy, &Format::dense(dims.len()))?).into()
             }
         })

@@ -26,7 +26,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
 
-use lacunar_formats::{DType, Format, FormatSpec, Kind};
+use lacunar_formats::{Format, FormatSpec, Kind};
 use lacunar_runtime::io::{self, Data, Integers, ReadOptions, WriteOptions};
 use lacunar_runtime::{Buffer, Element, Route, StorageError, Tensor as DynTensor, element_of, scalar_of};
 
@@ -87,11 +87,12 @@ impl<T: Element> Tensor<T> {
             return Ok(Tensor::of(tensor));
         }
         let cast = tensor.cast(wanted)?;
-        let numbers = |tensor: &DynTensor| -> Result<Option<Vec<f64>>, Error> {
-            Ok(tensor.cast(DType::F64)?.values().as_slice::<f64>().map(<[f64]>::to_vec))
+        let changed = match wanted.is_integer() {
+            true => tensor.values().first_changed(cast.values()).map_err(StorageError::from)?,
+            false => None,
         };
-        if found.is_float() && wanted.is_integer() && numbers(&cast)? != numbers(&tensor)? {
-            let message = format!("the values are of type {found}, and some are no whole numbers of {wanted}");
+        if let Some(value) = changed {
+            let message = format!("the values are of type {found}, and {value} cannot be converted to {wanted}");
             return Err(Error::Argument(message));
         }
         Ok(Tensor::of(cast))
@@ -127,7 +128,7 @@ impl<T: Element> Tensor<T> {
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let format = Some(self.inner.format().clone());
         let options = WriteOptions { format, progress: false, ..WriteOptions::default() };
-        io::write(path.as_ref(), &Data::listed(&self.inner)?, &options)?;
+        io::write(path.as_ref(), &Data::of(&self.inner)?, &options)?;
         Ok(())
     }
 

@@ -192,6 +192,17 @@ fn fractions_are_not_cut_silently() {
     let whole = Tensor::<i32>::from_coo(list(vec![1.0, -0.0, 7.0]), Format::sv()).expect("whole numbers");
     assert_eq!(whole.values(), [1, 0, 7]);
     let error = Tensor::<i32>::from_coo(list(vec![1.5]), Format::sv()).expect_err("a fraction");
-    assert_eq!(error.to_string(), "the values are of type f64, and some are no whole numbers of i32");
+    assert_eq!(error.to_string(), "the values are of type f64, and 1.5 cannot be converted to i32");
     assert!(Tensor::<i8>::from_coo(list(vec![300.0]), Format::sv()).is_err());
+    let integers = |value: i64| lacunar::Coo {
+        values: lacunar::inside::runtime::values::Values::I64(vec![value]),
+        ..list(vec![0.0])
+    };
+    assert_eq!(Tensor::<u8>::from_coo(integers(255), Format::sv()).expect("one that fits").values(), [255]);
+    for result in [
+        Tensor::<u8>::from_coo(integers(300), Format::sv()).map(|_| ()),
+        Tensor::<u64>::from_coo(integers(-1), Format::sv()).map(|_| ()),
+    ] {
+        assert!(result.expect_err("an integer that would wrap").to_string().contains("cannot be converted to u"));
+    }
 }

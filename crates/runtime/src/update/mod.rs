@@ -113,6 +113,8 @@ fn payload_of<'a>(below: &'a mut [LevelStorage], values: &'a mut Buffer, fill: S
     for level in below {
         if level.kind() == LevelKind::DENSE {
             stride = stride.checked_mul(usize::try_from(level.size()).ok()?)?;
+            // As many bytes have to fit, too.
+            stride.checked_mul(values.dtype().size().max(size_of::<u64>()))?;
         } else {
             let (_, roots, _, _) = level.nodes_mut()?;
             return Some(Payload::roots(roots, stride));
