@@ -155,9 +155,11 @@ fn sizes_hint(word: &str) -> &'static str {
         }
         "auto" => "write how many times the tensor is used, a whole number from 1 on, e.g. `auto(100)`, or `auto`",
         "hicoo" => "write the size of a block in every dimension, a whole number from 1 on, e.g. `hicoo(64)`",
-        _ => {
+        "sell" => {
             "write how many rows go together, and in how large windows rows are sorted, if they are: whole numbers from 1 on, \
              e.g. `sell(8)` or `sell(8,64)`"
         }
+        "csr" | "csc" => "write `unordered` where rows need no order, e.g. `csr(unordered)`, or the name alone",
+        _ => "this format takes none: write its name alone",
     }
 }
