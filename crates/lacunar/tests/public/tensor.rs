@@ -206,3 +206,42 @@ fn fractions_are_not_cut_silently() {
         assert!(result.expect_err("an integer that would wrap").to_string().contains("cannot be converted to u"));
     }
 }
+
+#[test]
+fn dense_tensors_are_written_as_arrays_of_numpy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.npy");
+    let a = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    a.write(&path).expect("an array");
+    let read = Tensor::<f64>::read(&path, Format::dense(2)).expect("the same");
+    assert_eq!((read.dims(), read.values()), (a.dims(), a.values()));
+}
+
+#[test]
+fn an_operand_of_another_order_is_told_so() {
+    let kernel = lacunar::Kernel::compile("y(i) = x(i)", &lacunar::Options::new()).expect("a kernel");
+    let matrix = Tensor::from([[1.0, 2.0], [3.0, 4.0]]);
+    let error = kernel.run_named(&[("x", matrix.as_dyn())]).expect_err("a matrix for a vector");
+    assert!(error.to_string().contains("2 dimensions, but 1 indices"), "{error}");
+}
+
+#[test]
+fn elements_below_a_node_that_no_memory_holds_are_refused() {
+    let format: FormatSpec = "{rbtree}d".parse().expect("a format");
+    for size in [1u64 << 60, 1 << 61, (1 << 61) + 1, (1 << 63) - 1] {
+        let mut tensor = Tensor::<f64>::zeros(&[2, size], format.clone()).expect("nothing is stored");
+        assert_eq!(tensor.remove(&[0, 0]).ok().flatten(), None, "{size}");
+        assert!(tensor.insert(&[0, 0], 1.0).is_err(), "{size}");
+    }
+}
+
+#[test]
+fn long_calls_and_names_that_are_none_are_refused() {
+    let call = format!("y = min({})", vec!["x"; 10_000].join(","));
+    let error = lacunar::Kernel::compile(&call, &lacunar::Options::new()).expect_err("a deep expression");
+    assert_eq!(error.code(), Some("E0105"));
+    for name in ["", "f(a) = a; x2(i) = x(i); op g"] {
+        let operator = lacunar::Operator::unary(name, |a| a);
+        assert!(lacunar::Options::new().operator(&operator).is_err(), "{name}");
+    }
+}
