@@ -1,4 +1,4 @@
-//! Reductions over gaps: a value that an idempotent reduction meets wherever nothing is stored is combined once.
+//! Reductions over absent elements: an idempotent reduction combines their value once, instead of visiting each of them.
 //!
 //! ```text
 //! y(i) = max(j, A(i,j) * x(j))     A: csr, fill value 0, n columns
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! On entry: an expression in reduction notation. On exit: one of the same value, which visits what is stored where the first visited every
-//! coordinate. The sizes of the reduced dimensions have to be known. A reduction that its background ends, such as `and` where nothing is
-//! stored, comes to its end at the first gap as it is.
+//! coordinate. The sizes of the reduced dimensions have to be known. A reduction whose terminal value is that
+//! of absent elements stays as it is: `and` ends at the first of them.
 //!
 //! Henry et al. 2021, §4, visit every coordinate in this case. *Idempotent* is their word for operators of which `f(a, a)` is `a`.
 

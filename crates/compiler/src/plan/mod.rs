@@ -217,8 +217,8 @@ impl<'a> Source<'a> {
         with_pruned_mask(&self.program.tensors, explicit)
     }
 
-    /// The expression that is computed for a statement in reduction notation. Schedules that change loops, and sums of stored dimensions, are
-    /// for the expression as it is written.
+    /// The expression that is computed for a statement in reduction notation. It is the written one where a schedule divides or joins loops,
+    /// and where a statement is over stored dimensions.
     fn computed(&self, explicit: &Assignment, request: &Request<'_>, vars: &Arena<IndexVar>) -> Expr {
         let may_change = request.search == Search::Cost
             && self.rewritten.is_none()
