@@ -166,27 +166,37 @@ impl CaseFile {
     /// # Errors
     /// A program that does not check, a format that does not fit, data that make no sense.
     pub fn instances(&self, file: &str, case: &Case) -> Result<Vec<Instance>, String> {
+        self.choices(file, case)?.iter().map(Chosen::instance).collect()
+    }
+
+    /// All choices of a case, in order: instances that have their ids, and are not made yet.
+    ///
+    /// # Errors
+    /// A set that is not there, or one without words.
+    pub fn choices<'a>(&self, file: &str, case: &'a Case) -> Result<Vec<Chosen<'a>>, String> {
         let mut axes = Vec::new();
         for (tensor, choice) in &case.formats {
-            axes.push(Axis { of: Of::Format(tensor), words: each_kind(self.words(choice)?) });
+            axes.push((Of::Format(tensor), each_kind(self.words(choice)?)));
         }
         for (tensor, choice) in &case.dtypes {
-            axes.push(Axis { of: Of::Type(tensor), words: self.words(choice)? });
+            axes.push((Of::Type(tensor), self.words(choice)?));
         }
         for (tensor, choice) in &case.structures {
-            axes.push(Axis { of: Of::Structure(tensor), words: self.words(choice)? });
+            axes.push((Of::Structure(tensor), self.words(choice)?));
         }
         if let Some(choice) = &case.schedule {
-            axes.push(Axis { of: Of::Schedule, words: self.words(choice)? });
+            axes.push((Of::Schedule, self.words(choice)?));
         }
-        let sizes: Vec<u64> = axes.iter().map(|axis| axis.words.len() as u64).collect();
-        let mut instances = Vec::new();
-        for choice in crate::entries::coordinates(&sizes) {
-            let picked = axes.iter().zip(&choice).map(|(axis, &at)| (axis, axis.words[at as usize].as_str()));
-            let instance = case.instance(file, picked.collect());
-            instances.push(instance.map_err(|fault| format!("{file}/{}: {fault}", case.name))?);
-        }
-        Ok(instances)
+        let sizes: Vec<u64> = axes.iter().map(|(_, words)| words.len() as u64).collect();
+        let choice = |places: Vec<u64>| {
+            let picked = axes.iter().zip(places).map(|((of, words), at)| (*of, words[at as usize].clone()));
+            let picked: Vec<(Of<'a>, String)> = picked.collect();
+            let of_several = picked.iter().zip(&sizes).filter(|(_, size)| **size > 1);
+            let named: Vec<String> = of_several.map(|((of, word), _)| format!("{}={word}", of.name())).collect();
+            let named = if named.is_empty() { String::new() } else { format!("[{}]", named.join(",")) };
+            Chosen { id: format!("{file}/{}{named}", case.name), case, picked }
+        };
+        Ok(crate::entries::coordinates(&sizes).map(choice).collect())
     }
 
     fn words(&self, choice: &Choice) -> Result<Vec<String>, String> {
@@ -222,13 +232,8 @@ fn each_kind(words: Vec<String>) -> Vec<String> {
     words.into_iter().flat_map(with).flat_map(with_nodes).collect()
 }
 
-/// One choice of a case.
-struct Axis<'a> {
-    of: Of<'a>,
-    words: Vec<String>,
-}
-
 /// The thing that is chosen.
+#[derive(Clone, Copy, Debug)]
 enum Of<'a> {
     /// The format of a tensor.
     Format(&'a str),
@@ -240,36 +245,53 @@ enum Of<'a> {
     Schedule,
 }
 
+impl<'a> Of<'a> {
+    /// Its name in ids.
+    fn name(self) -> &'a str {
+        match self {
+            Of::Format(tensor) | Of::Type(tensor) | Of::Structure(tensor) => tensor,
+            Of::Schedule => "schedule",
+        }
+    }
+}
+
+/// A case with one word for each of its choices. Checking programs and making data take the time that instances take; ids take none.
+#[derive(Clone, Debug)]
+pub struct Chosen<'a> {
+    /// The id of its instance.
+    pub id: String,
+    case: &'a Case,
+    picked: Vec<(Of<'a>, String)>,
+}
+
+impl Chosen<'_> {
+    /// The instance.
+    ///
+    /// # Errors
+    /// A program that does not check, a format that does not fit, data that make no sense.
+    pub fn instance(&self) -> Result<Instance, String> {
+        self.case.instance(self).map_err(|fault| format!("{}: {fault}", self.id))
+    }
+}
+
 impl Case {
-    fn instance(&self, file: &str, picked: Vec<(&Axis<'_>, &str)>) -> Result<Instance, String> {
+    fn instance(&self, chosen: &Chosen<'_>) -> Result<Instance, String> {
         let mut declarations = Declarations::new();
-        let mut chosen = Vec::new();
         let mut setup = self.setup();
-        for (axis, word) in picked {
-            let name = match axis.of {
-                Of::Type(tensor) => {
-                    declarations = declarations.dtype(tensor, parse_dtype(word)?);
-                    tensor
-                }
+        for (of, word) in &chosen.picked {
+            match *of {
+                Of::Type(tensor) => declarations = declarations.dtype(tensor, parse_dtype(word)?),
                 Of::Format(tensor) => {
                     let format: FormatSpec = word.parse().map_err(|fault| format!("{tensor}: {fault}"))?;
                     declarations = declarations.format(tensor, format);
-                    tensor
                 }
                 Of::Structure(tensor) => {
                     let colon = if word.starts_with('(') { "" } else { ":" };
                     let parsed = structure::parse(&format!("{tensor}{colon}{word}"));
                     let (_, structure) = parsed.map_err(|found| format!("{tensor}: {}", found.message))?;
                     declarations = declarations.structure(tensor, structure);
-                    tensor
                 }
-                Of::Schedule => {
-                    setup.schedule = vec![word.to_string()];
-                    "schedule"
-                }
-            };
-            if axis.words.len() > 1 {
-                chosen.push(format!("{name}={word}"));
+                Of::Schedule => setup.schedule = vec![word.clone()],
             }
         }
         declarations = self.sizes.iter().fold(declarations, |all, (name, &size)| all.size(name, size));
@@ -304,9 +326,7 @@ impl Case {
             let (_, tensor) = tensor.ok_or_else(|| format!("the program has no `{name}`"))?;
             expected.insert(name.clone(), read(rows, dims(&program, name)?, tensor.dtype)?);
         }
-        let choice = if chosen.is_empty() { String::new() } else { format!("[{}]", chosen.join(",")) };
-        let id = format!("{file}/{}{choice}", self.name);
-        Ok(Instance { expected, setup, ..Instance::new(id, self.expr.clone(), declarations, given)? })
+        Ok(Instance { expected, setup, ..Instance::new(chosen.id.clone(), self.expr.clone(), declarations, given)? })
     }
 
     fn setup(&self) -> Setup {

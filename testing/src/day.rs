@@ -11,7 +11,7 @@
 
 use crate::data;
 
-pub use lacunar_base::day::{all_wanted, today};
+pub use lacunar_base::day::{all_wanted, is_turn, today};
 
 /// True if something is in the sample of a day, which holds one thing in `one_in`.
 pub fn chosen(id: &str, day: u64, one_in: u64) -> bool {

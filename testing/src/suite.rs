@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use fastrand::Rng;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use crate::case::CaseFile;
+use crate::case::{CaseFile, Chosen};
 use crate::data;
 use crate::day::{self, all_wanted, chosen, today};
 use crate::generate::generate;
@@ -54,8 +54,8 @@ pub type Engines = fn() -> Vec<Box<dyn Engine>>;
 pub struct Batched {
     /// Its name in trials.
     pub name: &'static str,
-    /// True if an instance is in its sample.
-    pub takes: fn(&Instance) -> bool,
+    /// True if the instance of an id is in its sample.
+    pub takes: fn(&str) -> bool,
     /// The engines as they run one program by itself.
     pub alone: Engines,
     /// The engines for these programs and no others.
@@ -73,6 +73,8 @@ pub struct Suite {
     pub passed: Passed,
     /// The numbers of schedules that were accepted and refused.
     pub tally: Tally,
+    /// The number of instances that are in no engine's sample.
+    pub left_out: AtomicUsize,
 }
 
 impl fmt::Debug for Suite {
@@ -83,12 +85,19 @@ impl fmt::Debug for Suite {
 }
 
 impl Suite {
-    /// Runs an instance on every engine, unless it has passed before.
+    /// Runs an instance on every engine that takes it, unless it has passed before.
     ///
     /// # Errors
     /// Every difference and failure, in words.
     pub fn verify(&self, instance: &Instance, reference: Reference) -> Result<(), String> {
-        verify(instance, &self.engines, reference, &self.passed)
+        if self.takes(&instance.id) { verify(instance, &self.engines, reference, &self.passed) } else { Ok(()) }
+    }
+
+    /// True if some engine takes the instance of an id, or if there are no engines; otherwise it is counted.
+    pub fn takes(&self, id: &str) -> bool {
+        let is_taken = self.engines.is_empty() || self.engines.iter().any(|engine| engine.takes(id));
+        self.left_out.fetch_add(usize::from(!is_taken), Ordering::Relaxed);
+        is_taken
     }
 
     /// True if an instance fails otherwise than by a schedule that is refused.
@@ -207,7 +216,8 @@ impl Suite {
         if arguments.list {
             return conclusion.exit_code();
         }
-        println!("{}; {}", self.tally, self.passed);
+        let left_out = self.left_out.load(Ordering::Relaxed);
+        println!("{}; {}; {left_out} instances in no engine's sample", self.tally, self.passed);
         if let Err(error) = self.passed.keep() {
             println!("what passed cannot be kept: {error}");
         }
@@ -235,33 +245,36 @@ pub fn trials(file: &str, text: &str, suite: &Arc<Suite>, sampled: bool) -> Resu
         let tags: String = case.tags.iter().map(|tag| format!(" #{tag}")).collect();
         let name = format!("{file}/{}{tags}", case.name);
         trials.push(Trial::test(name, move || {
-            let mut instances = wanted(cases.instances(&file, &case).map_err(Failed::from)?);
+            let mut choices = cases.choices(&file, &case).map_err(Failed::from)?;
+            choices.retain(|chosen| is_wanted(&chosen.id));
             if sampled && !all_wanted() {
-                instances = sample(instances);
+                choices = sample(choices);
             }
-            let verified = instances.iter().map(|instance| suite.verify_twice(instance));
+            choices.retain(|chosen| suite.takes(&chosen.id));
+            let verified =
+                choices.iter().map(|chosen| chosen.instance().and_then(|instance| suite.verify_twice(&instance)));
             let faults: Vec<String> = verified.filter_map(Result::err).collect();
-            summary(&case.why, &faults, instances.len())
+            summary(&case.why, &faults, choices.len())
         }));
     }
     Ok(trials)
 }
 
-/// Some of a case's instances: all of a few, about as many of more, others every day.
-fn sample(instances: Vec<Instance>) -> Vec<Instance> {
-    /// The most instances of which all are taken.
+/// Some of a case's choices: all of a few, about as many of more, others every day.
+fn sample(choices: Vec<Chosen<'_>>) -> Vec<Chosen<'_>> {
+    /// The most choices of which all are taken.
     const FEW: usize = 4;
-    let one_in = instances.len().div_ceil(FEW) as u64;
+    let one_in = choices.len().div_ceil(FEW) as u64;
     let is_first = |number: usize| number == 0;
-    let numbered = instances.into_iter().enumerate();
-    let taken = numbered.filter(|(number, instance)| is_first(*number) || chosen(&instance.id, today(), one_in));
-    taken.map(|(_, instance)| instance).collect()
+    let numbered = choices.into_iter().enumerate();
+    let taken = numbered.filter(|(number, choice)| is_first(*number) || chosen(&choice.id, today(), one_in));
+    taken.map(|(_, choice)| choice).collect()
 }
 
-/// The trials of a suite's batched engine, over those of `instances` that it takes.
+/// The trials of a suite's batched engine, over those of `instances` that it takes; it is told the ids that are wanted.
 pub fn batches(
     suite: &Arc<Suite>,
-    instances: impl Fn() -> Result<Vec<Instance>, String> + Send + Sync + 'static,
+    instances: impl Fn(&Wanted<'_>) -> Result<Vec<Instance>, String> + Send + Sync + 'static,
 ) -> Vec<Trial> {
     let Some(batched) = &suite.batched else { return Vec::new() };
     // Made by the first of the trials.
@@ -271,8 +284,9 @@ pub fn batches(
         let (suite, chosen, instances) = (suite.clone(), chosen.clone(), instances.clone());
         Trial::test(format!("{}/{} of {BATCHES}", batched.name, number + 1), move || {
             let Some(batched) = &suite.batched else { return Ok(()) };
-            let runs = |instance: &Instance| instance.setup.refused.is_none() && (batched.takes)(instance);
-            let chosen = chosen.get_or_init(|| Ok(wanted(instances()?).into_iter().filter(runs).collect()));
+            let takes = |id: &str| is_wanted(id) && (batched.takes)(id);
+            let runs = |instance: &Instance| instance.setup.refused.is_none() && takes(&instance.id);
+            let chosen = chosen.get_or_init(|| Ok(instances(&takes)?.into_iter().filter(runs).collect()));
             let chosen = chosen.as_ref().map_err(Failed::from)?;
             let own: Vec<Instance> = chosen.iter().skip(number).step_by(BATCHES).cloned().collect();
             suite.verify_batch(batched, &own)
@@ -281,12 +295,20 @@ pub fn batches(
     (0..BATCHES).map(trial).collect()
 }
 
-/// The instances with `LACUNAR_INSTANCE` in their ids.
-fn wanted(mut instances: Vec<Instance>) -> Vec<Instance> {
-    if let Ok(text) = std::env::var("LACUNAR_INSTANCE") {
-        instances.retain(|instance| instance.id.contains(&text));
-    }
-    instances
+/// True if the command line or the environment names tests, instances or a first seed. Whoever names them means all of them, on every
+/// engine, whatever the samples of the day are.
+pub fn are_named() -> bool {
+    static ARE_NAMED: OnceLock<bool> = OnceLock::new();
+    *ARE_NAMED.get_or_init(|| {
+        let is_set = |name: &&str| std::env::var_os(name).is_some();
+        arguments().filter.is_some() || ["LACUNAR_INSTANCE", "LACUNAR_SEED"].iter().any(is_set)
+    })
+}
+
+/// True if `LACUNAR_INSTANCE`, if that is set, is in an id.
+pub fn is_wanted(id: &str) -> bool {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    id.contains(TEXT.get_or_init(|| std::env::var("LACUNAR_INSTANCE").unwrap_or_default()).as_str())
 }
 
 /// The corpus: every file of `tests/kernels`, by name without its extension, with its text.
@@ -306,18 +328,22 @@ pub fn corpus() -> std::io::Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// Every instance of the corpus, in the order of the files. Threads share the files, because making all instances takes seconds.
+/// True for the ids of instances that are to be made.
+pub type Wanted<'a> = dyn Fn(&str) -> bool + Sync + 'a;
+
+/// The instances of the corpus whose ids are wanted, in the order of the files. Threads share the files, because making all instances
+/// takes seconds.
 ///
 /// # Errors
 /// A file cannot be read, or does not check.
-pub fn corpus_instances() -> Result<Vec<Instance>, String> {
+pub fn corpus_instances(wanted: &Wanted<'_>) -> Result<Vec<Instance>, String> {
     let files = corpus().map_err(|error| format!("tests/kernels cannot be read: {error}"))?;
     let (next, made) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some((file, text)) = files.get(number) else { break };
-            let instances = instances_of(file, text);
+            let instances = instances_of(file, text, wanted);
             made.lock().unwrap_or_else(PoisonError::into_inner).insert(number, instances);
         }
     };
@@ -330,12 +356,16 @@ pub fn corpus_instances() -> Result<Vec<Instance>, String> {
     Ok(made.into_values().collect::<Result<Vec<_>, String>>()?.into_iter().flatten().collect())
 }
 
-/// Every instance of a file of the corpus.
-fn instances_of(file: &str, text: &str) -> Result<Vec<Instance>, String> {
-    let in_file = |fault| format!("{file}: {fault}");
-    let cases = CaseFile::parse(text).map_err(in_file)?;
-    let instances = cases.case.iter().map(|case| cases.instances(file, case));
-    Ok(instances.collect::<Result<Vec<_>, _>>().map_err(in_file)?.into_iter().flatten().collect())
+/// The wanted instances of a file of the corpus.
+fn instances_of(file: &str, text: &str, wanted: &Wanted<'_>) -> Result<Vec<Instance>, String> {
+    let cases = CaseFile::parse(text).map_err(|fault| format!("{file}: {fault}"))?;
+    let mut instances = Vec::new();
+    for case in &cases.case {
+        for chosen in cases.choices(file, case)?.iter().filter(|chosen| wanted(&chosen.id)) {
+            instances.push(chosen.instance()?);
+        }
+    }
+    Ok(instances)
 }
 
 /// The verdict on several programs: the first faults.

@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         instances.extend(cases.iter().filter_map(enumerable));
         trials.extend(cases.into_iter().filter_map(|case| trial(name, case, &suite)));
     }
-    trials.extend(batches(&suite, move || Ok(instances.clone())));
+    trials.extend(batches(&suite, move |_| Ok(instances.clone())));
     if !arguments.list {
         tables.iter().for_each(|table| println!("{table}"));
     }

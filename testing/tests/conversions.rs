@@ -1,9 +1,9 @@
 //! Conversion between every two formats, of generated tensors and of the files of `../shared/data/small`, where they are
 //! beside the repository. A table of the report says how many were right for each pair.
 //!
-//! One file in twelve, others every day, is converted through all pairs; of large files, only one in four is taken. The rest, and files
-//! with more entries than `FEW`, are converted from every format to the first compressed one and back, as long as none takes more than
-//! `MANY` places; with `LACUNAR_PAIRS=all`, all go through all pairs, and more is stored.
+//! Some of the generated tensors and some of the files are taken, others every day; all of them, if a test is named. A file is converted
+//! from every format to the first compressed one and back, as long as none takes more than `MANY` places; a few files with no more entries
+//! than `FEW` go through all pairs. With `LACUNAR_PAIRS=all`, all go through all pairs, and more is stored.
 //!
 //! Conversions that passed before with the same sources are not run again; the table is made if all conversions were
 //! run.
@@ -18,22 +18,25 @@ use lacunar_runtime::coo::Coo;
 use lacunar_runtime::io::{self, Data, IndexBase, ReadOptions};
 use lacunar_runtime::{Buffer, Tensor};
 use lacunar_testing::data;
-use lacunar_testing::day::{chosen, today};
+use lacunar_testing::day::{chosen, is_turn, today};
 use lacunar_testing::entries::repeating;
 use lacunar_testing::pairs::conversions::{Pairs, convert};
 use lacunar_testing::pairs::table::Table;
 use lacunar_testing::pairs::{all_wanted, keep, of_order};
 use lacunar_testing::passed::{Digest, Passed};
-use lacunar_testing::suite::arguments;
+use lacunar_testing::suite::{are_named, arguments};
 use libtest_mimic::{Failed, Trial};
 
 /// The largest order of which there are tensors.
 const ORDERS: usize = 4;
 /// The most places of a file that is converted through all pairs, and of any other.
 const FEW: u64 = 1 << 16;
+/// One in so many of the tensors that are made is taken on a day.
+const MADE_ONE_IN: u64 = 3;
 /// One in so many files with few entries is converted through all pairs on a day.
-const FILES_ONE_IN: u64 = 120;
-/// One in so many files of at least `LARGE` bytes is taken on a day.
+const FILES_ONE_IN: u64 = 30;
+/// One in so many files is taken on a day, and of those of at least `LARGE` bytes.
+const SMALL_ONE_IN: u64 = 4;
 const LARGE_ONE_IN: u64 = 24;
 const LARGE: usize = 1 << 15;
 const MANY: u64 = 1 << 21;
@@ -124,6 +127,9 @@ fn generated(tables: &Tables, passed: &Arc<Passed>) -> Vec<Trial> {
         for (d, density) in [0.0, 0.03, 0.2, 0.7, 1.0].into_iter().enumerate() {
             let (tables, dtype) = (tables.clone(), types[(3 * k + d) % types.len()]);
             let name = format!("generated/{dims:?}-{density}-{dtype}");
+            if !are_named() && !is_turn(k + d, MADE_ONE_IN) {
+                continue;
+            }
             trials.push(once(&name, [&[], &[]], passed, move || {
                 let seed = data::seed(&["conversions", &k.to_string(), &d.to_string()]);
                 let entries = data::entries(seed, dims, dtype, density, true);
@@ -172,7 +178,8 @@ fn once(
 fn file_trial(path: PathBuf, tables: &Tables, passed: &Arc<Passed>) -> Option<Trial> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (tables, content) = (tables.clone(), std::fs::read(&path).unwrap_or_default());
-    if content.len() >= LARGE && !all_wanted() && !chosen(&format!("large {name}"), today(), LARGE_ONE_IN) {
+    let one_in = if content.len() >= LARGE { LARGE_ONE_IN } else { SMALL_ONE_IN };
+    if !are_named() && !all_wanted() && !chosen(&format!("taken {name}"), today(), one_in) {
         return None;
     }
     let is_chosen = chosen(&name, today(), FILES_ONE_IN);

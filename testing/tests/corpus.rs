@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use lacunar_testing::sanitize;
-use lacunar_testing::suite::{arguments, batches, corpus, corpus_instances, trials};
+use lacunar_testing::suite::{are_named, arguments, batches, corpus, corpus_instances, trials};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -21,12 +21,10 @@ fn main() -> ExitCode {
         });
     }
     let (arguments, suite) = (arguments(), engines::suite("corpus"));
-    // Whoever names a case means all of it.
-    let sampled = arguments.filter.is_none() && std::env::var_os("LACUNAR_INSTANCE").is_none();
     let files = corpus().unwrap_or_else(|error| panic!("tests/kernels cannot be read: {error}"));
     let mut all = batches(&suite, corpus_instances);
     for (file, text) in files {
-        all.extend(trials(&file, &text, &suite, sampled).unwrap_or_else(|fault| panic!("{fault}")));
+        all.extend(trials(&file, &text, &suite, !are_named()).unwrap_or_else(|fault| panic!("{fault}")));
     }
     suite.conclude(&arguments, all)
 }

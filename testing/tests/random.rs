@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         println!("LACUNAR_SEED={first}");
     }
     let count = variable("LACUNAR_RANDOM").unwrap_or(USUAL);
-    let mut trials = batches(&suite, move || Ok(random_instances(first, count)));
+    let mut trials = batches(&suite, move |_| Ok(random_instances(first, count)));
     trials.extend(random_trials(first, count, &suite));
     suite.conclude(&arguments, trials)
 }

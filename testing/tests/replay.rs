@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["--record", path] => {
-            let record = record(1);
+            let record = record(&instances(1));
             let text: String = record.iter().map(|(name, text)| format!("{HEAD}{name}\n{text}")).collect();
             std::fs::write(path, text).unwrap_or_else(|error| panic!("{path}: {error}"));
             println!("{} texts in {path}", record.len());
@@ -66,7 +66,8 @@ fn main() -> ExitCode {
             if words.contains(&"--list") {
                 return ExitCode::SUCCESS;
             }
-            let (text, same) = compare(&record(SAMPLE), &record(SAMPLE));
+            let sample = instances(SAMPLE);
+            let (text, same) = compare(&record(&sample), &record(&sample));
             print!("{text}");
             println!(
                 "test result: {}. {} passed; {} failed;",
@@ -79,10 +80,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The texts of one in so many programs.
-fn record(one_in: u64) -> Record {
-    let instances: Vec<Instance> =
-        instances().into_iter().filter(|it| data::seed(&[&it.id]).is_multiple_of(one_in)).collect();
+/// The texts of programs.
+fn record(instances: &[Instance]) -> Record {
     let (next, texts) = (AtomicUsize::new(0), Mutex::new(Record::new()));
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     // Panics are part of the record.
@@ -103,13 +102,15 @@ fn record(one_in: u64) -> Record {
     texts.into_inner().unwrap_or_default()
 }
 
-/// Every program that is recorded.
-fn instances() -> Vec<Instance> {
+/// One in so many of the programs that are recorded.
+fn instances(one_in: u64) -> Vec<Instance> {
+    let scheduled = |id: &str| format!("{id} under a schedule");
+    let is_recorded = |id: &str| data::seed(&[id]).is_multiple_of(one_in);
+    let is_made = |id: &str| is_recorded(id) || is_recorded(&scheduled(id));
     let mut all = Vec::new();
-    for instance in corpus_instances().unwrap_or_else(|fault| panic!("{fault}")) {
+    for instance in corpus_instances(&is_made).unwrap_or_else(|fault| panic!("{fault}")) {
         if instance.setup == Setup::default() {
-            let mut scheduled = instance.clone();
-            scheduled.id += " under a schedule";
+            let mut scheduled = Instance { id: scheduled(&instance.id), ..instance.clone() };
             let seed = data::seed(&["schedule", &instance.id]);
             scheduled.setup.schedule = schedule(&mut Rng::with_seed(seed), &instance.program);
             all.push(scheduled);
@@ -127,6 +128,7 @@ fn instances() -> Vec<Instance> {
         }
     }
     all.extend((0..RANDOM).filter_map(|seed| Some(generate(seed)?.1)));
+    all.retain(|instance| is_recorded(&instance.id));
     all
 }
 

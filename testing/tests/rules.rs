@@ -20,7 +20,7 @@ use lacunar_testing::instance::Instance;
 use lacunar_testing::rules::{Symbols, Values, dtype, evaluate, random, sizes, structured, tries};
 use lacunar_testing::runner::Reference;
 use lacunar_testing::scalar::Scalar;
-use lacunar_testing::suite::{arguments, batches, summary};
+use lacunar_testing::suite::{Wanted, arguments, batches, summary};
 use libtest_mimic::Trial;
 
 /// So many random programs are tried, others each day.
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         files.push((format!("random-{seed}"), random(seed)));
     }
     let together = files.clone();
-    let all = move || {
+    let all = move |_: &Wanted<'_>| {
         let instances = together.iter().map(|(name, text)| instances(name, text)).collect::<Result<Vec<_>, _>>()?;
         Ok(instances.into_iter().flatten().collect())
     };

@@ -27,7 +27,7 @@ use lacunar_testing::entries::Entries;
 use lacunar_testing::instance::Instance;
 use lacunar_testing::passed::{Digest, Passed};
 use lacunar_testing::runner::{Engine, Failure, Found, Job, Reference, Results, verify};
-use lacunar_testing::suite::{arguments, corpus_instances};
+use lacunar_testing::suite::{arguments, corpus_instances, is_wanted};
 use libtest_mimic::{Failed, Trial};
 use num_complex::Complex;
 
@@ -36,17 +36,16 @@ const ONE_IN: u64 = 800;
 
 fn main() -> ExitCode {
     let one_in = std::env::var("LACUNAR_SHIP").ok().and_then(|text| text.parse().ok()).unwrap_or(ONE_IN);
-    let wanted = std::env::var("LACUNAR_INSTANCE").unwrap_or_default();
     let passed = Arc::new(Passed::open(env!("CARGO_TARGET_TMPDIR"), "ship"));
-    let all = corpus_instances().unwrap_or_else(|fault| panic!("{fault}"));
-    let is_chosen = |instance: &Instance| {
+    let is_chosen = |id: &str| is_wanted(id) && chosen(&format!("ship {id}"), today(), one_in);
+    let all = corpus_instances(&is_chosen).unwrap_or_else(|fault| panic!("{fault}"));
+    let runs = |instance: &Instance| {
         let setup = &instance.setup;
         // A program without Lacunar's runtime has nobody who completes tensors.
         let is_whole = instance.declarations.unique.is_empty();
-        let runs = is_whole && !setup.phases && setup.refused.is_none() && instance.id.contains(&wanted);
-        runs && chosen(&format!("ship {}", instance.id), today(), one_in)
+        is_whole && !setup.phases && setup.refused.is_none()
     };
-    let trials = all.into_iter().filter(is_chosen).flat_map(|instance| trials_of(instance, &passed)).collect();
+    let trials = all.into_iter().filter(runs).flat_map(|instance| trials_of(instance, &passed)).collect();
     let arguments = arguments();
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !arguments.list {

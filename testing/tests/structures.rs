@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     let mut formats = matrices();
     formats.retain(|format| all_wanted() || chosen(&format.name, today(), FORMATS_ONE_IN));
     let (sampled, own) = (formats.clone(), seeds.clone());
-    let mut trials = batches(&suite, move || {
+    let mut trials = batches(&suite, move |_| {
         let of = |format: &Named| instances(format, own.clone()).unwrap_or_default();
         Ok(sampled.iter().flat_map(of).collect())
     });

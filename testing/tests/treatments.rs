@@ -34,7 +34,7 @@ use lacunar_testing::instance::Instance;
 use lacunar_testing::rearranged::rearranged as rearrange;
 use lacunar_testing::runner::{Reference, guarded, verify};
 use lacunar_testing::schedules::schedule;
-use lacunar_testing::suite::{Suite, arguments, corpus_instances, random_instances, space, summary};
+use lacunar_testing::suite::{Suite, arguments, corpus_instances, is_wanted, random_instances, space, summary};
 use libtest_mimic::{Failed, Trial};
 
 /// The number of mistakes that are made in one text.
@@ -82,8 +82,7 @@ fn main() -> ExitCode {
             let (instances, suite) = (instances.clone(), suite.clone());
             trials.push(Trial::test(format!("{name}/{} of {SHARES}", share + 1), move || {
                 let instances = instances.get_or_init(all).as_ref().map_err(Failed::from)?;
-                let sample =
-                    |instance: &&Instance| all_wanted() || chosen(&format!("{name} {}", instance.id), today(), ONE_IN);
+                let sample = |instance: &&Instance| is_treated(name, &instance.id);
                 let own: Vec<&Instance> = instances.iter().skip(share).step_by(SHARES).filter(sample).collect();
                 let fault = |instance: &&&Instance| {
                     let treated = guarded(|| treatment(instance, &suite));
@@ -97,12 +96,16 @@ fn main() -> ExitCode {
     suite.conclude(&arguments, trials)
 }
 
-/// The corpus, and random programs of the day.
+/// True if a treatment's sample has the instance of an id.
+fn is_treated(treatment: &str, id: &str) -> bool {
+    all_wanted() || chosen(&format!("{treatment} {id}"), today(), ONE_IN)
+}
+
+/// The instances of the corpus that some treatment takes, and random programs of the day.
 fn all() -> Result<Vec<Instance>, String> {
-    let mut all = corpus_instances()?;
+    let mut all = corpus_instances(&|id| is_wanted(id) && TREATMENTS.iter().any(|(name, _)| is_treated(name, id)))?;
     all.extend(random_instances(today() * 1_000_000, RANDOM));
-    let wanted = std::env::var("LACUNAR_INSTANCE").unwrap_or_default();
-    all.retain(|instance| instance.setup.refused.is_none() && instance.id.contains(&wanted));
+    all.retain(|instance| instance.setup.refused.is_none() && is_wanted(&instance.id));
     Ok(all)
 }
 

@@ -353,6 +353,7 @@ fn random(rng: &mut Rng, dtype: DType) -> Scalar {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)] // A failure is what a test is for.
 mod tests {
+    use lacunar_base::day::is_turn;
     use lacunar_notation::{Function, Monoid};
 
     use super::*;
@@ -393,7 +394,8 @@ mod tests {
     #[test]
     fn the_monoids_of_the_language_are_what_they_are_said_to_be() {
         let of_values = Monoid::all().filter(|monoid| monoid.compared().is_none());
-        for (monoid, dtype) in of_values.flat_map(|monoid| TYPES.map(|dtype| (monoid, dtype))) {
+        let pairs = of_values.flat_map(|monoid| TYPES.map(|dtype| (monoid, dtype))).enumerate();
+        for (_, (monoid, dtype)) in pairs.filter(|(number, _)| is_turn(*number, 4)) {
             let Some(identity) = monoid.identity(dtype).filter(|_| monoid.is_defined(dtype) && !dtype.is_complex())
             else {
                 continue;

@@ -187,7 +187,7 @@ fn gist_in_its_context() {
 
 #[test]
 fn projection() {
-    known(drawn_set(1), 1000, 90, |drawn| {
+    known(drawn_set(1), 400, 90, |drawn| {
         let set = set(&drawn, 3, true);
         let Some(projected) = set.project_out(&[1]) else { return Ok(false) };
         for (n, point) in points(2, REACH) {
@@ -327,7 +327,7 @@ fn drawn_map() -> impl Strategy<Value = Vec<DrawnPart>> {
 
 #[test]
 fn maps() {
-    known((drawn_map(), drawn_map(), drawn_set(2)), 300, 85, |(first, second, within)| {
+    known((drawn_map(), drawn_map(), drawn_set(2)), 100, 85, |(first, second, within)| {
         let within = set(&within, 2, true);
         let (Some(first), Some(second)) = (map(&first), map(&second)) else { return Ok(false) };
         let at = |map: &Map, n: i64, point: &[i64]| map.at(&[n], point).expect("small numbers fit");
@@ -432,7 +432,7 @@ fn large_numbers_are_told() {
     // Whatever is said of numbers near the limits is right; most of it is not known.
     let large = prop::sample::select(vec![0, 1, -1, i64::MAX, i64::MIN, i64::MAX / 2, i64::MIN + 1, 1 << 40]);
     let rows = prop::collection::vec((prop::array::uniform3(large.clone()), large, any::<bool>()), 1..4);
-    known(rows, 2000, 0, |rows| {
+    known(rows, 700, 0, |rows| {
         let mut piece = Piece::universe(1, 2);
         for (factors, constant, equal) in &rows {
             let form = Affine::new(&factors[..], *constant);

@@ -18,7 +18,7 @@ use lacunar_front::Declarations;
 use lacunar_notation::{AssignOp, Expr, ExprKind, Function, Program, Role, TensorId};
 
 use super::{Named, of_order};
-use crate::case::{Case, CaseFile, Data};
+use crate::case::{Case, CaseFile, Chosen, Data};
 use crate::data;
 use crate::entries::fitting;
 use crate::instance::Instance;
@@ -79,7 +79,7 @@ pub fn kinds(corpus: &[(String, String)]) -> Result<Vec<Kind>, String> {
     for (file, text) in corpus {
         let cases = CaseFile::parse(text).map_err(|fault| format!("{file}: {fault}"))?;
         for case in &cases.case {
-            let instance = cases.instances(file, case)?.into_iter().next();
+            let instance = cases.choices(file, case)?.first().map(Chosen::instance).transpose()?;
             let Some(instance) = instance.filter(|instance| instance.setup == Setup::default()) else { continue };
             let Some((name, orders, expression)) = expression(case, &instance) else { continue };
             let kind = kinds.entry(name.clone()).or_insert_with(|| Kind {
@@ -197,18 +197,26 @@ impl Kind {
     /// The program does not check.
     pub fn instance(&self, job: &Job) -> Result<Instance, String> {
         let expression = &self.expressions[job.expression];
-        let chosen = [&self.formats[0][job.pair.0], &self.formats[1][job.pair.1], &self.formats[2][job.result]];
         let mut declarations = expression.declarations.clone();
-        for (tensor, named) in expression.tensors.iter().zip(chosen) {
+        for (tensor, named) in expression.tensors.iter().zip(self.of_job(job)) {
             let text = named.text.as_str();
             let format: lacunar_formats::FormatSpec = text.parse().map_err(|fault| format!("{text}: {fault}"))?;
             declarations = declarations.format(tensor, format);
         }
         let program = crate::instance::check(&expression.source, &declarations)?;
-        let [a, b, c] = chosen.map(|named| named.name.as_str());
-        let id = format!("sweep-pairs/{}[{a},{b},{c}]", expression.id);
         let given = given(&program, expression)?;
-        Instance::new(id, expression.source.clone(), declarations, given)
+        Instance::new(self.id(job), expression.source.clone(), declarations, given)
+    }
+
+    /// The id of a job's instance.
+    pub fn id(&self, job: &Job) -> String {
+        let [a, b, c] = self.of_job(job).map(|named| named.name.as_str());
+        format!("sweep-pairs/{}[{a},{b},{c}]", self.expressions[job.expression].id)
+    }
+
+    /// The formats of a job.
+    fn of_job(&self, job: &Job) -> [&Named; 3] {
+        [&self.formats[0][job.pair.0], &self.formats[1][job.pair.1], &self.formats[2][job.result]]
     }
 }
 

@@ -22,7 +22,7 @@ use lacunar_testing::passed::{Digest, Passed};
 use lacunar_testing::runner::{Engine, Failure, Found, Job, Results};
 use lacunar_testing::sanitize::announce;
 use lacunar_testing::structured::unique;
-use lacunar_testing::suite::{Batched, Suite};
+use lacunar_testing::suite::{Batched, Suite, are_named};
 
 /// Threads of runs: chunks are as many as that times a few, whatever the machine.
 const THREADS: &[usize] = &[3];
@@ -32,9 +32,9 @@ const SEVERAL: &[usize] = &[1, 3, 7];
 const USUAL_ONE_IN: u64 = 10;
 const MOST_ONE_IN: u64 = 60;
 /// The engines take one in so many instances, and one in so many of the sweeps.
-const INTERPRETER_ONE_IN: (u64, u64) = (5, 24);
-const LLVM_ONE_IN: (u64, u64) = (18, 48);
-const C_ONE_IN: (u64, u64) = (60, 300);
+const INTERPRETER_ONE_IN: (u64, u64) = (7, 32);
+const LLVM_ONE_IN: (u64, u64) = (24, 64);
+const C_ONE_IN: (u64, u64) = (90, 400);
 
 /// The part of a kernel that is read back.
 #[derive(Clone, Copy, PartialEq)]
@@ -60,13 +60,13 @@ struct BackEnd {
 }
 
 /// The engines of a test program, which knows the comparisons that passed before by its name. Each engine takes a sample of the
-/// instances, and a smaller one of the sweeps ([`INTERPRETER_ONE_IN`], [`LLVM_ONE_IN`], [`C_ONE_IN`]); C takes its own in batches.
-/// `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`, `most`) says
-/// how much the back ends work on code.
+/// instances, and a smaller one of the sweeps ([`INTERPRETER_ONE_IN`], [`LLVM_ONE_IN`], [`C_ONE_IN`]), but every instance of a run that
+/// names some ([`are_named`]); C takes its own in batches. `LACUNAR_ENGINES` (`interp,llvm,c`) names engines that then take every
+/// instance; `LACUNAR_OPTIMIZATION` (`least`, `usual`, `most`) says how much the back ends work on code.
 pub fn suite(name: &str) -> Arc<Suite> {
     let c = Batched {
         name: "c",
-        takes: |instance| back_end("c").is_some_and(|engine| engine.takes(instance)),
+        takes: |id| back_end("c").is_some_and(|engine| engine.takes(id)),
         alone: || engines(&["interp", "c"]),
         together: |instances| {
             let mut engines = engines(&["interp"]);
@@ -101,7 +101,7 @@ fn back_end(name: &'static str) -> Option<BackEnd> {
         "c" => (Backend::C, C_ONE_IN),
         _ => (Backend::Interpreter, INTERPRETER_ONE_IN),
     };
-    let one_in = if named { (1, 1) } else { one_in };
+    let one_in = if named || are_named() { (1, 1) } else { one_in };
     let optimization = match std::env::var("LACUNAR_OPTIMIZATION").as_deref() {
         Ok("least") => Some(Optimization::Least),
         Ok("usual") => Some(Optimization::Usual),
@@ -355,9 +355,9 @@ impl Engine for BackEnd {
         self.name
     }
 
-    fn takes(&self, instance: &Instance) -> bool {
-        let one_in = if instance.id.starts_with("sweep") { self.one_in.1 } else { self.one_in.0 };
-        all_wanted() || one_in == 1 || chosen(&instance.id, today(), one_in)
+    fn takes(&self, id: &str) -> bool {
+        let one_in = if id.starts_with("sweep") { self.one_in.1 } else { self.one_in.0 };
+        all_wanted() || one_in == 1 || chosen(id, today(), one_in)
     }
 
     fn refuses(&self, instance: &Instance) -> Option<String> {

@@ -7,12 +7,13 @@ use std::ffi::CString;
 
 use crate::common::{Random, Runtime, run_with, set_pattern};
 use lacunar_backend_llvm::{Cpu, Form, JitKernel, Shipped, ship, version_symbol};
+use lacunar_base::day::today;
 use lacunar_formats::DType;
 use lacunar_imp::{ArrayData, ArrayRole, Builder, Function, LoopKind, Memory, Param, Status, VarId, generate, verify};
 use lacunar_runtime::pool;
 
 /// The number of functions. Each is compiled in all versions.
-const FUNCTIONS: u64 = 75;
+const FUNCTIONS: u64 = 30;
 /// Doubles can have been computed from singles, in another order than the interpreter's.
 const TOLERANCE: f64 = 1e-5;
 
@@ -44,7 +45,7 @@ fn random_functions_agree_with_the_interpreter_in_every_version() {
     // Nothing fills the memory that the C library gives.
     set_pattern(0);
     let (mut finished, mut failed) = (0, 0);
-    for seed in 0..FUNCTIONS {
+    for seed in (today() * FUNCTIONS..).take(FUNCTIONS as usize) {
         let Random { function, text, memory, expected, outcome } = Random::new(seed);
         // With a number of threads that the function knows nothing of, and with as many as there are processors.
         let threads = some_scalar(&function).filter(|_| seed % 2 == 0);

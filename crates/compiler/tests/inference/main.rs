@@ -11,6 +11,7 @@ mod pairs;
 
 use std::collections::BTreeMap;
 
+use lacunar_base::day::today;
 use lacunar_base::random::{Draw, SplitMix};
 use lacunar_compiler::{reduction, structure::infer};
 use lacunar_formats::DType;
@@ -329,8 +330,8 @@ fn drawn(random: &mut SplitMix, depth: u32, real: bool) -> String {
 
 #[test]
 fn random_programs() {
-    let count: u64 = std::env::var("LACUNAR_RANDOM").ok().and_then(|text| text.parse().ok()).unwrap_or(1200);
-    let seed: u64 = std::env::var("LACUNAR_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let count: u64 = std::env::var("LACUNAR_RANDOM").ok().and_then(|text| text.parse().ok()).unwrap_or(500);
+    let seed: u64 = std::env::var("LACUNAR_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or_else(today);
     let (mut tried, mut smaller, mut redundant) = (0, 0, 0);
     for number in 0..count {
         let mut random = SplitMix(seed.wrapping_mul(1_000_003).wrapping_add(number));

@@ -4,6 +4,7 @@ use lacunar::inside::notation::Structure;
 use lacunar::inside::notation::structure::Named;
 use lacunar::inside::sets::Coefficient;
 use lacunar::{Backend, DynTensor, Format, FormatSpec, Kernel, Options, Shape, StructureError, Structured, Tensor};
+use lacunar_base::day::is_turn;
 use num_complex::Complex;
 
 type C128 = Complex<f64>;
@@ -334,7 +335,7 @@ fn what_is_found_holds_and_implies_what_a_matrix_was_made_with() {
         for size in 1..6 {
             let any = Dense::random([size; 2], &mut numbers);
             let made = any.within(&structure);
-            for format in formats() {
+            for (_, format) in (0..).zip(formats()).filter(|(number, _)| is_turn(number + size as usize, 3)) {
                 let context = format!("{name} of {size} x {size} in {format}");
                 let told = made.tensor(&format).structures().unwrap();
                 // Another matrix that has one of the structures that were told has the first structure, too.
@@ -347,7 +348,9 @@ fn what_is_found_holds_and_implies_what_a_matrix_was_made_with() {
                     other.within(&structure).values == other.values
                 };
                 // Of a diagonal it is not told that its elements are real.
-                let is_diagonal = size < 2 || told.iter().any(|one| one.named.name == "diagonal");
+                let mut places = made.values.iter().enumerate();
+                let is_diagonal =
+                    places.all(|(k, value)| k / size as usize == k % size as usize || value.norm() == 0.0);
                 let says_nothing = other.within(&structure).values == other.values;
                 let says_nothing = says_nothing || (structure.tied().is_some() && is_diagonal);
                 assert!(says_nothing || told.iter().any(|one| implies(&one.structure)), "{context}: {told:?}");

@@ -88,7 +88,7 @@ fn case() -> impl Strategy<Value = (Vec<u64>, Entries, Format, Format)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2500))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn conversion_makes_what_packing_makes((dims, entries, from, to) in case()) {

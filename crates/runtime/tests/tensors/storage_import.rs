@@ -181,7 +181,7 @@ fn letters() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(6000))]
+    #![proptest_config(ProptestConfig::with_cases(2500))]
 
     /// A corrupted array is refused, or it describes another valid tensor: then it survives enumeration and packing.
     #[test]

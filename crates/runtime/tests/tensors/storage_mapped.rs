@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use lacunar_base::day::is_turn;
 use lacunar_formats::{DType, Format, FormatSpec};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, Coo, Coordinates, StorageError, Tensor, Values, pool};
@@ -69,7 +70,7 @@ fn matrix() -> impl Strategy<Value = (Vec<u64>, BTreeMap<Vec<u64>, u8>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
     fn all_pairs_of_formats_hold_the_same_matrix((dims, entries) in matrix()) {
@@ -120,7 +121,8 @@ fn several_threads_put_entries_where_one_does() {
     }
     let csr = Tensor::from_coo(coo(&dims, &entries), &Format::csr()).unwrap();
     let dense = csr.to_dense::<u8>().unwrap();
-    for text in MATRICES.into_iter().chain(["db", "dk", "de", "bd", "dhdd:0/2,1/2,0%2,1%2"]) {
+    let formats = MATRICES.into_iter().chain(["db", "dk", "de", "bd", "dhdd:0/2,1/2,0%2,1%2"]).enumerate();
+    for (_, text) in formats.filter(|(number, _)| is_turn(*number, 3)) {
         let target = format(text, 2);
         let of = |threads: usize| pool::with_threads(threads, || csr.convert(&target)).unwrap();
         let (one, three) = (of(1), of(3));
@@ -143,9 +145,17 @@ fn a_last_block_of_rows_may_have_nearly_all_entries() {
         let coords = vec![Coordinates::U32(i), Coordinates::U32(j)];
         let list = Coo { dims: vec![u64::from(rows), u64::from(columns)], coords, values };
         let csr = Tensor::from_coo(list, &Format::csr()).unwrap();
-        for text in
-            ["bcsr(2,2)", "bcsr(4,4)", "csb(4)", "dsd:0/4,1,0%4", "ell", "sell(3)", "sell(3,4)", "ddhb:0/2,1/2,0%2,1%2"]
-        {
+        let formats = [
+            "bcsr(2,2)",
+            "bcsr(4,4)",
+            "csb(4)",
+            "dsd:0/4,1,0%4",
+            "ell",
+            "sell(3)",
+            "sell(3,4)",
+            "ddhb:0/2,1/2,0%2,1%2",
+        ];
+        for (_, text) in formats.into_iter().enumerate().filter(|(number, _)| is_turn(*number, 3)) {
             let target = format(text, 2);
             let of = |threads: usize| pool::with_threads(threads, || csr.convert(&target)).unwrap();
             let one = of(1);

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lacunar_base::day::is_turn;
 use lacunar_formats::{DType, Format, FormatSpec, Level, LevelKind, Schema, Template};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, Coo, StorageError, Tensor, Values};
@@ -134,7 +135,7 @@ fn every_kind_of_nodes_is_converted_to_every_format_and_back() {
             }
             let has_nodes = |tensor: &Tensor| tensor.format().levels().iter().any(|it| it.kind.schema().is_some());
             let pairs = (0..tensors.len()).flat_map(|k| (0..tensors.len()).map(move |other| (k, other)));
-            for (from, to) in pairs {
+            for (_, (from, to)) in pairs.enumerate().filter(|(number, _)| is_turn(*number, 3)) {
                 let (far, from, to) = (from.abs_diff(to), &tensors[from], &tensors[to]);
                 // Only some pairs of two formats with nodes: the result of a conversion does not depend on the format of its source.
                 if !has_nodes(from) || has_nodes(to) && ![0, 1, 7, 19].contains(&far) {

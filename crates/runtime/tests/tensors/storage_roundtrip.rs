@@ -100,7 +100,7 @@ fn reimport(tensor: &Tensor) -> Tensor {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(900))]
+    #![proptest_config(ProptestConfig::with_cases(350))]
 
     #[test]
     fn packing_keeps_the_meaning((coo, format, other) in case()) {

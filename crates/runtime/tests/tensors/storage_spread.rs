@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use lacunar_base::day::is_turn;
 use lacunar_formats::{Format, FormatSpec};
 use lacunar_runtime::storage::LevelStorage;
 use lacunar_runtime::{Buffer, Coo, Coordinates, Tensor, Values, pool};
@@ -49,7 +50,7 @@ fn check(dims: &[u64], count: usize, formats: &[&str]) {
     let order = dims.len();
     let plain = if order == 2 { Format::csr() } else { Format::csf(order) };
     let source = Tensor::from_coo(entries(dims, count), &plain).unwrap();
-    for text in formats {
+    for (_, text) in formats.iter().enumerate().filter(|(number, _)| is_turn(*number, 3)) {
         let target = format(text, order);
         let of = |threads: usize| pool::with_threads(threads, || source.convert(&target)).unwrap();
         let (one, three) = (of(1), of(3));

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lacunar_base::day::is_turn;
 use lacunar_formats::schema::{FieldKind, Target};
 use lacunar_formats::{LevelKind, Schema};
 
@@ -203,17 +204,18 @@ fn random_updates_of_every_schema_agree_with_a_map() {
 
 #[test]
 fn sorted_elements_make_no_tree_too_deep() {
-    for schema in schemas() {
-        if schema.is_ordered() {
-            for is_down in [false, true] {
-                let mut model = Model::new(schema.clone(), 1);
-                model.own();
-                for k in 0..2000u64 {
-                    let coordinate = if is_down { 2000 - k } else { k };
-                    model.put(0, coordinate, k as f64);
-                }
-                model.check(1);
+    for (number, schema) in schemas().into_iter().filter(|schema| schema.is_ordered()).enumerate() {
+        for (direction, is_down) in [false, true].into_iter().enumerate() {
+            if !is_turn(number + direction, 3) {
+                continue;
             }
+            let mut model = Model::new(schema.clone(), 1);
+            model.own();
+            for k in 0..2000u64 {
+                let coordinate = if is_down { 2000 - k } else { k };
+                model.put(0, coordinate, k as f64);
+            }
+            model.check(1);
         }
     }
 }
