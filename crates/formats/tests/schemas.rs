@@ -66,6 +66,8 @@ fn capacities_are_arguments() {
     }
     let open = "d{btree".parse::<FormatSpec>();
     assert_eq!(open, Err(FormatError::Schema { name: "btree".to_string(), place: 1, closed: false }));
+    let open = "packed(symmetric".parse::<FormatSpec>();
+    assert_eq!(open, Err(FormatError::Open { format: "packed(symmetric".to_string(), place: 6 }));
     assert!("d{bst}16".parse::<FormatSpec>().unwrap_err().to_string().contains("have 32 bits"));
     assert!("d{bst}@64".parse::<FormatSpec>().is_err());
 }

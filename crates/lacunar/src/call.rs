@@ -147,7 +147,11 @@ impl Kernel {
         };
         let mut slots: Vec<Slot<'_>> = self.program().tensors.iter().map(|_| Slot::Empty).collect();
         for (name, tensor) in given {
-            slots[find(name)?.index()] = Slot::Borrowed(tensor);
+            let slot = &mut slots[find(name)?.index()];
+            if !matches!(slot, Slot::Empty) {
+                return Err(Error::Argument(format!("`{name}` is given twice; a tensor has one value in a run")));
+            }
+            *slot = Slot::Borrowed(tensor);
         }
         let mut taken = Vec::new();
         for (name, destination) in into {

@@ -236,6 +236,7 @@ impl Error {
             Error::Format(FormatError::Ranked(_)) => Some("E0408"),
             Error::Format(FormatError::Auto(_)) => Some("E0409"),
             Error::Format(FormatError::Schema { .. }) => Some("E0410"),
+            Error::Format(FormatError::Open { .. }) => Some("E0412"),
             Error::Format(FormatError::Packing { .. }) => Some("E0411"),
             Error::Storage(StorageError::PaddedPattern { .. }) => Some("E0407"),
             Error::Io(error) => Some(error.code()),

@@ -143,8 +143,8 @@ impl Kernel {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// The planner's choices and their reasons, in words, a note if loops could be shared but only one thread is allowed, and the
-    /// machine if it is not the one at hand; the [warnings](Kernel::warnings) last.
+    /// The planner's choices and their reasons, in words, each with the name of its result if there are several statements; a note if loops
+    /// could be shared but only one thread is allowed, and the machine if it is not the one at hand; the [warnings](Kernel::warnings) last.
     ///
     /// ```
     /// use lacunar::{Format, Kernel, Options};
@@ -153,7 +153,11 @@ impl Kernel {
     /// assert!(kernel.explain().iter().any(|note| note.contains("runs on one thread")));
     /// ```
     pub fn explain(&self) -> Vec<String> {
-        let notes = self.statements().flat_map(|step| step.plan().notes.clone());
+        let of_several = self.statements().nth(1).is_some();
+        let notes = self.statements().flat_map(|step| {
+            let name = &self.program().tensors[step.result()].name;
+            step.plan().notes.iter().map(move |note| if of_several { format!("{name}: {note}") } else { note.clone() })
+        });
         let alone = self.shares_loops() && self.threads() == 1;
         let alone = alone.then(|| "the kernel runs on one thread: no more are allowed".to_string());
         let machine = (self.machine().name != processor()).then(|| self.machine().explain());

@@ -47,6 +47,13 @@ pub enum FormatError {
     },
     /// A level of ranked slots without a term of the map for them, or ranked slots in a level of another kind.
     Ranked(String),
+    /// A parenthesis that is not closed.
+    Open {
+        /// The format as written.
+        format: String,
+        /// The number of characters before the parenthesis.
+        place: usize,
+    },
     /// Text after a complete format.
     Trailing(String),
     /// A format that is chosen from a tensor's entries, where there are none to choose by; its text.
@@ -108,6 +115,7 @@ impl fmt::Display for FormatError {
                     "a level that keeps ranks and a map's term `#0~64` go together, which `{text}` does not have at one place"
                 )
             }
+            FormatError::Open { format, .. } => write!(f, "the parenthesis in `{format}` is not closed"),
             FormatError::Trailing(text) => write!(f, "unexpected `{text}` after the format"),
             FormatError::Auto(text) => {
                 write!(f, "`{text}` is chosen from a tensor's entries, which are not known here")

@@ -162,6 +162,11 @@ impl FromStr for FormatSpec {
         if let Some((word, sizes)) = lower.strip_suffix(')').and_then(|text| text.split_once('(')) {
             return with_modes(sized(word.trim(), sizes, text)?, name, modes);
         }
+        if let Some((before, behind)) = lower.split_once('(')
+            && !behind.contains(')')
+        {
+            return Err(FormatError::Open { format: name.to_string(), place: before.chars().count() });
+        }
         let spec = match named(&lower) {
             Some(spec) => spec,
             None if SIZED.contains(&lower.as_str()) => return Err(FormatError::Arguments(text.to_string())),

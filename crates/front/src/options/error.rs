@@ -14,6 +14,7 @@ pub(super) enum Error {
     FormatSizes { span: Span, word: String },
     Width { span: Span, reason: String },
     Schema { span: Span, name: String, closed: bool },
+    Open { span: Span, word: String },
     Packing { span: Span, structure: String, fault: PackingFault },
     Ranks { span: Span },
     Form { span: Span, separators: String, example: &'static str },
@@ -65,6 +66,9 @@ impl Error {
             Error::Schema { span, .. } => Diagnostic::error("E0410", "the name of a schema is not closed")
                 .label(span, "opened here")
                 .hint("write the name in braces, e.g. `A:d{btree}`"),
+            Error::Open { span, word } => Diagnostic::error("E0412", "a parenthesis is not closed")
+                .label(span, "opened here")
+                .hint(format!("write, for example, `{word})`")),
             Error::Packing { span, structure, fault } => {
                 let hint = FormatSpec::packing_hint(&structure, &fault);
                 Diagnostic::error("E0411", format!("{} cannot be packed", words::quoted(&structure)))

@@ -194,6 +194,10 @@ fn format_error(value: Part<'_>, error: FormatError) -> Error {
             let end = if closed { behind.find('}').map_or(behind.len(), |end| end + 1) } else { 1.min(behind.len()) };
             Error::Schema { span: Span::new(word.start + start, word.start + start + end), name, closed }
         }
+        FormatError::Open { place, .. } => {
+            let start = word.text.char_indices().nth(place).map_or(word.text.len(), |(offset, _)| offset);
+            Error::Open { span: Span::new(word.start + start, word.start + start + 1), word: word.text.to_string() }
+        }
         FormatError::Packing { structure, fault } => {
             let start = word.text.find('(').map_or(word.start, |at| word.start + at + 1);
             Error::Packing { span: Span::new(start, start + structure.len()), structure, fault }

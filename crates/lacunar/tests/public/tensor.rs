@@ -245,3 +245,11 @@ fn long_calls_and_names_that_are_none_are_refused() {
         assert!(lacunar::Options::new().operator(&operator).is_err(), "{name}");
     }
 }
+
+#[test]
+fn a_tensor_is_given_once() {
+    let kernel = lacunar::Kernel::compile("y(i) = x(i)", &lacunar::Options::new()).expect("a kernel");
+    let x = Tensor::from(vec![1.0, 2.0]);
+    let error = kernel.run_named(&[("x", x.as_dyn()), ("x", x.as_dyn())]).expect_err("given twice");
+    assert!(error.to_string().contains("`x` is given twice"), "{error}");
+}

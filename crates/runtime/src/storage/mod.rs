@@ -390,12 +390,16 @@ impl LevelStorage {
         });
     }
 
-    /// Copies numbers of array number `part`, which is owned, to a place of it and those behind.
+    /// Copies numbers of array number `part`, which is owned, to a place of it and those behind; nothing if either is not within it.
     pub fn copy_numbers(&mut self, part: usize, from: Range<u64>, to: u64) {
         let Some(array) = self.arrays.get_mut(part) else { return };
         with_width!(IndexWidth::of(array.dtype()).unwrap_or(IndexWidth::W64), N => {
             if let Some(numbers) = array.as_mut_slice::<N>() {
-                numbers.copy_within(from.start as usize..from.end as usize, to as usize);
+                let (from, to) = (from.start as usize..from.end as usize, to as usize);
+                let fits = from.start <= from.end && from.end <= numbers.len() && to <= numbers.len();
+                if fits && from.len() <= numbers.len() - to {
+                    numbers.copy_within(from, to);
+                }
             }
         });
     }
