@@ -11,8 +11,14 @@
 //!
 //! On entry: the first word and the first position of each tree as if there were no room between. On exit: the same with it, and a list.
 
-/// A tensor that grows is laid out again when it has got so many new elements for each that it had (`update/compact.rs`).
-pub(crate) const UNTIL_NEXT: f64 = 0.75;
+/// A tensor that grows is laid out again when it has got three new elements for each four that it had (`update/compact.rs`).
+#[inline]
+pub(crate) fn is_due(inserted: u64, laid_out: u64) -> bool {
+    inserted > laid_out / 4 * 3
+}
+
+/// The same as a part of the elements that it had.
+const UNTIL_NEXT: f64 = 0.75;
 
 /// The least and the most words of room behind a stretch of trees.
 const LEAST: u64 = 1 << 8;

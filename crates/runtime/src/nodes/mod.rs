@@ -36,7 +36,7 @@ mod walk;
 
 pub(crate) use build::spread;
 pub(crate) use check::check;
-pub(crate) use gaps::{Gaps, UNTIL_NEXT};
+pub(crate) use gaps::{Gaps, is_due};
 pub(crate) use relocate::relocate;
 #[cfg(test)]
 pub(crate) use update::limit;

@@ -15,7 +15,7 @@
 //! ```
 
 use crate::error::StorageError;
-use crate::nodes::{UNTIL_NEXT, relocate};
+use crate::nodes::{is_due, relocate};
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
 
@@ -31,19 +31,26 @@ const MORE: f64 = 1.25;
 impl Tensor {
     /// Compacts a tensor that has grown so much since that was done last that nodes lie far from their rows. If memory is refused, it stays as
     /// it is.
+    #[inline]
     pub(super) fn tidy(&mut self) {
-        let words = |level: &LevelStorage| level.nodes().map_or(0, |(_, _, words)| words.len() as u64);
         let has_grown = |level: &LevelStorage| {
             let kept = level.kept();
-            kept.inserted > ((kept.laid_out as f64 * UNTIL_NEXT) as u64).max(LEAST)
-                && kept.far_words > words(level) / FAR
+            kept.inserted > LEAST && is_due(kept.inserted, kept.laid_out)
         };
         if self.levels().last().is_some_and(has_grown) {
-            // Nothing but the order of nodes is left as it was: whoever puts an entry in need not know.
-            if self.put_in_order(&self.growths()).is_err() {
-                // It is tried again when as many have been put in once more.
-                self.parts_mut().2.iter_mut().for_each(LevelStorage::forget_inserted);
-            }
+            self.tidy_grown();
+        }
+    }
+
+    /// The same, if as many entries as that have been put in.
+    #[cold]
+    fn tidy_grown(&mut self) {
+        let words = |level: &LevelStorage| level.nodes().map_or(0, |(_, _, words)| words.len() as u64);
+        let is_far = |level: &LevelStorage| level.kept().far_words > words(level) / FAR;
+        // Nothing but the order of nodes is not as it was: whoever puts an entry in need not know.
+        if self.levels().last().is_some_and(is_far) && self.put_in_order(&self.growths()).is_err() {
+            // It is tried again when as many have been put in once more.
+            self.parts_mut().2.iter_mut().for_each(LevelStorage::forget_inserted);
         }
     }
 

@@ -41,19 +41,26 @@ use crate::values::Element;
 
 impl Tensor {
     /// Checks that an entry of a type may be stored at coordinates.
+    #[inline]
     fn check_entry(&self, coordinates: &[u64], dtype: DType) -> Result<(), StorageError> {
+        let is_within = coordinates.iter().zip(self.dims()).all(|(coordinate, size)| coordinate < size);
+        if is_within && coordinates.len() == self.order() && self.dtype() == dtype {
+            return Ok(());
+        }
+        Err(self.refusal_of(coordinates, dtype))
+    }
+
+    /// The mistake in an entry that may not be stored.
+    #[cold]
+    fn refusal_of(&self, coordinates: &[u64], dtype: DType) -> StorageError {
         if coordinates.len() != self.order() {
-            return Err(StorageError::Coordinates { found: coordinates.len(), order: self.order() });
+            return StorageError::Coordinates { found: coordinates.len(), order: self.order() };
         }
         let outside = |&(_, (coordinate, size)): &(usize, (&u64, &u64))| coordinate >= size;
         if let Some((dimension, (&coordinate, &size))) = coordinates.iter().zip(self.dims()).enumerate().find(outside) {
-            return Err(StorageError::OutOfRange { dimension, entry: 0, coordinate, size });
+            return StorageError::OutOfRange { dimension, entry: 0, coordinate, size };
         }
-        if self.dtype() != dtype {
-            let expected = self.dtype().to_string();
-            return Err(StorageError::Type { what: "the value".to_string(), found: dtype, expected });
-        }
-        Ok(())
+        StorageError::Type { what: "the value".to_string(), found: dtype, expected: self.dtype().to_string() }
     }
 
     /// True if positions of a level may be put in and moved, with all that lies below: levels of nodes, with dense ones between.

@@ -20,7 +20,7 @@ pub(crate) struct Block {
     node: &'static Node,
     elems: &'static Field,
     /// The word of its length.
-    size: u32,
+    pub size: u32,
     /// The number of elements that there is room for, if that is the same in all nodes.
     bound: Option<u32>,
     /// The least number of elements: 0 for a type with others that are always there.

@@ -11,6 +11,7 @@ use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Schema, Step, Targ
 use super::block::Block;
 use super::guess::Guesses;
 use super::items::{Fit, Item, Source};
+use super::leaf::Leaf;
 use super::payload::FRESH;
 use super::renew::Renewal;
 use super::search::Search;
@@ -31,6 +32,8 @@ pub(crate) struct Kept {
     pub shapes: Vec<Shape>,
     /// The comparisons of each type, if a search needs no more.
     pub searches: Vec<Option<Search>>,
+    /// The rows that are one node, by the tags of roots' handles.
+    pub leaves: Vec<Option<Leaf>>,
     /// The most words and positions that a node may take.
     pub most: Most,
     /// By type and class of room, the first words of free nodes.
@@ -60,6 +63,7 @@ impl Clone for Kept {
         Kept {
             shapes: self.shapes.clone(),
             searches: self.searches.clone(),
+            leaves: self.leaves.clone(),
             most: self.most,
             free: self.free.clone(),
             free_words: self.free_words,
@@ -100,6 +104,7 @@ impl Kept {
     fn learn(&mut self, schema: &'static Schema) {
         self.shapes = (0..schema.nodes().len()).map(|ty| Shape::of(schema, ty)).collect();
         self.searches = (0..self.shapes.len()).map(|ty| Search::of(schema, ty)).collect();
+        self.leaves = Leaf::of_roots(schema);
         self.most = Most::of(schema);
         self.free = vec![Vec::new(); self.shapes.len() * CLASSES];
     }

@@ -15,6 +15,19 @@
 
 use lacunar_formats::schema::Node;
 
+/// The positions for each word of a type whose nodes are all of one size, in units of 2^-[`FRACTION`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate(i64);
+
+impl Rate {
+    /// `None` if a type has arrays without a bound.
+    pub fn of(node: &Node) -> Option<Rate> {
+        let layout = &node.layout;
+        let rate = (i64::from(layout.slots) << FRACTION) / i64::from(layout.words.max(1));
+        layout.unbounded.is_empty().then_some(Rate(rate))
+    }
+}
+
 /// Nodes that were met lately, one for each region.
 #[derive(Debug, Default)]
 pub(crate) struct Guesses {
@@ -29,16 +42,13 @@ struct Met {
 }
 
 impl Guesses {
-    /// The first position of a node of a type that begins at a word, if one of its region was met.
+    /// The first position of a node that begins at a word, if one of its region was met.
     #[inline]
-    pub fn slot(&self, node: &Node, base: u32) -> Option<u64> {
-        let layout = &node.layout;
-        let met = self.met.get((base >> REGION) as usize)?;
-        if met.slot == NOBODY || !layout.unbounded.is_empty() {
-            return None;
-        }
-        let words = i64::from(base) - i64::from(met.base);
-        u64::try_from(i64::from(met.slot) + words * i64::from(layout.slots) / i64::from(layout.words.max(1))).ok()
+    pub fn slot(&self, rate: Rate, base: u32) -> Option<u64> {
+        let met = self.met.get((base >> REGION) as usize).filter(|met| met.slot != NOBODY)?;
+        // Within a region the rate's own rounding is less than a half.
+        let positions = (i64::from(base) - i64::from(met.base)) * rate.0 + (1 << (FRACTION - 1));
+        u64::try_from(i64::from(met.slot) + (positions >> FRACTION)).ok()
     }
 
     /// Keeps a node that was met.
@@ -56,6 +66,8 @@ impl Guesses {
     }
 }
 
+/// The bits behind the point of a rate.
+const FRACTION: u32 = 24;
 /// The logarithm of the words of a region.
 const REGION: u32 = 9;
 /// The position of a node that nobody has met.
@@ -88,14 +100,16 @@ mod tests {
         let places: Vec<(u32, usize)> =
             root.iter().map(|handle| view.follow(*handle, schema.entry()).unwrap()).collect();
         let mut guesses = Guesses::default();
-        assert!(places.iter().all(|(base, ty)| guesses.slot(&schema.nodes()[*ty], *base).is_none()));
+        let guess = |guesses: &Guesses, (base, ty): &(u32, usize)| {
+            Rate::of(&schema.nodes()[*ty]).and_then(|rate| guesses.slot(rate, *base))
+        };
+        assert!(places.iter().all(|place| guess(&guesses, place).is_none()));
         places
             .iter()
             .step_by(16)
             .chain(places.last())
             .for_each(|(base, ty)| guesses.note(*base, view.slot_of(*base, *ty)));
-        let is_right =
-            |(base, ty): &&(u32, usize)| guesses.slot(&schema.nodes()[*ty], *base) == Some(view.slot_of(*base, *ty));
+        let is_right = |place: &&(u32, usize)| guess(&guesses, place) == Some(view.slot_of(place.0, place.1));
         places.iter().filter(is_right).count()
     }
 
@@ -112,12 +126,12 @@ mod tests {
     #[test]
     fn what_is_far_outside_does_no_harm() {
         let schema = "d{btree}".parse::<FormatSpec>().unwrap().resolve(2).unwrap();
-        let node = &schema.levels()[1].kind.schema().unwrap().nodes()[0];
+        let rate = Rate::of(&schema.levels()[1].kind.schema().unwrap().nodes()[0]).unwrap();
         let mut guesses = Guesses::default();
         guesses.note(0, u64::from(u32::MAX) - 1);
-        assert_eq!(guesses.slot(node, u32::MAX), None);
+        assert_eq!(guesses.slot(rate, u32::MAX), None);
         guesses.note(511, 3);
         // The position would be below 0.
-        assert_eq!(guesses.slot(node, 0), None);
+        assert_eq!(guesses.slot(rate, 0), None);
     }
 }

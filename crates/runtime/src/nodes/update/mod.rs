@@ -10,6 +10,7 @@
 //! run.rs        many changes, row after row           renew.rs       rows that are made anew
 //! block.rs      elements side by side in a node       quick.rs       changes that need no more than one of these
 //! guess.rs      where the values of a node may be     grow.rs        a block that moves into a larger node
+//! leaf.rs       rows that are one node
 //! ```
 
 mod block;
@@ -21,6 +22,7 @@ mod guess;
 mod insert;
 mod items;
 mod join;
+mod leaf;
 mod locate;
 mod payload;
 mod quick;

@@ -38,6 +38,10 @@ pub(crate) fn put_quickly<T: Element>(
     kept.prepare(schema);
     let (root, node, values) = (roots.as_slice()?, nodes.as_mut_slice()?, buffer.as_mut_slice::<T>()?);
     let (parent, coordinate) = (u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?);
+    let handle = root.get(parent as usize).copied().unwrap_or_default();
+    if let Some(before) = kept.put_in_leaf((schema, handle), (node, values), coordinate, value) {
+        return Some(before);
+    }
     let view = View { schema, root, node };
     let spot = view.spot(&kept.searches, parent, coordinate, fetch_values(view, &kept.guesses, values))?;
     kept.has_met(view, spot);
@@ -120,6 +124,10 @@ pub(crate) fn remove_quickly<T: Element>(
     let (schema, roots, nodes, kept) = level.nodes_mut()?;
     let (root, node, values) = (roots.as_slice()?, nodes.as_mut_slice()?, buffer.as_mut_slice::<T>()?);
     let (parent, coordinate) = (u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?);
+    let handle = root.get(parent as usize).copied().unwrap_or_default();
+    if let Some(removed) = kept.remove_from_leaf((schema, handle), (node, values), coordinate) {
+        return Some(removed);
+    }
     let view = View { schema, root, node };
     let spot = view.spot(&kept.searches, parent, coordinate, fetch_values(view, &kept.guesses, values))?;
     kept.has_met(view, spot);
@@ -159,7 +167,7 @@ impl Kept {
 fn fetch_values<'a, T>(view: View<'a>, guesses: &'a Guesses, values: &[T]) -> impl FnMut(&Search, u32) + use<'a, T> {
     let first = values.as_ptr();
     move |search, base| {
-        if let Some(slot) = guesses.slot(search.node(), base) {
+        if let Some(slot) = search.rate().and_then(|rate| guesses.slot(rate, base)) {
             fetch(first.wrapping_add(slot as usize));
         }
         if search.has_block() {

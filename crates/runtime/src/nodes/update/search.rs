@@ -13,6 +13,7 @@
 
 use lacunar_formats::schema::{Extent, Field, FieldKind, Node, Schema, Step, Target};
 
+use super::guess::Rate;
 use crate::nodes::View;
 
 /// One comparison, or a child on the way.
@@ -34,6 +35,8 @@ pub(crate) struct Search {
     node: &'static Node,
     /// True if there are elements side by side without children between.
     has_block: bool,
+    /// The positions that a word takes.
+    rate: Option<Rate>,
     probes: Vec<Probe>,
     /// The comparison of a type that has one element between two children of that type, as binary search trees have: a loop of its own
     /// searches these.
@@ -91,13 +94,19 @@ impl Search {
             _ => None,
         };
         let has_block = probes.iter().any(|probe| matches!(probe, Probe::Block { .. }));
-        Some(Search { node, has_block, probes, between })
+        Some(Search { node, has_block, rate: Rate::of(node), probes, between })
     }
 
     /// The type.
     #[inline]
     pub fn node(&self) -> &'static Node {
         self.node
+    }
+
+    /// The positions that a word takes, if all nodes of the type are of one size.
+    #[inline]
+    pub fn rate(&self) -> Option<Rate> {
+        self.rate
     }
 
     /// True if the type has elements side by side: a search ends in many nodes of such a type, and few are on the way.
