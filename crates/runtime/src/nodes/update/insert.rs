@@ -44,6 +44,9 @@ impl Editor<'_> {
     /// # Errors
     /// Handles or positions do not fit into 32 bits, or memory is refused; nothing has been changed.
     pub fn insert(&mut self, coordinate: u32) -> Result<Put, StorageError> {
+        if let Some(put) = self.insert_into_leaf(coordinate) {
+            return Ok(put);
+        }
         let (null, block) = match self.locate(coordinate) {
             Located::Found { position, .. } => return Ok(Put::Before(u64::from(position))),
             Located::Gap { null, block } => (null, block),

@@ -7,16 +7,19 @@
 //! ```
 //!
 //! All that depends on the schema alone is known beforehand, so that an update has a hundred instructions: a processor goes on to the next
-//! one while it waits for the memory of this one. It is the same change that `quick.rs` makes by way of a search, and all that does not end
-//! in the first node is left to that.
+//! one while it waits for the memory of this one. It is the same change that `quick.rs` and `insert.rs` make by way of a search, and all that
+//! does not end in the first node is left to them.
 //!
 //! On entry: an innermost level that has been checked, and the values at its positions. On exit: the change is done, or nothing is changed.
 
 use lacunar_formats::schema::{Schema, Step};
 
 use super::block::Block;
+use super::edit::Editor;
 use super::free::Kept;
 use super::guess::Rate;
+use super::insert::Put;
+use super::payload::FRESH;
 use crate::moved::fetch;
 use crate::values::Element;
 
@@ -106,25 +109,40 @@ impl Leaf {
         }
         Some(Found { first, slot, count, k, is_there })
     }
+
+    /// Puts a coordinate that is not there into its place; false if there is no room. Values are left as they are.
+    #[inline]
+    fn put(&self, node: &mut [u32], base: usize, &Found { first, count, k, .. }: &Found, coordinate: u32) -> bool {
+        let most = self.room.map_or(self.most, |room| self.most.min(node[base + room as usize]));
+        let Some(words) = node.get_mut(first..=first + count).filter(|_| count < most as usize) else { return false };
+        words.copy_within(k..count, k + 1);
+        words[k] = coordinate;
+        node[base + self.size as usize] = count as u32 + 1;
+        true
+    }
+}
+
+/// The row of a handle, if it is one node: its type, and its first word.
+#[inline]
+fn of_handle(leaves: &[Option<Leaf>], schema: &Schema, handle: u32) -> Option<(Leaf, usize)> {
+    let tags = schema.align() - 1;
+    let leaf = (*leaves.get((handle & tags) as usize)?)?;
+    let base = handle & !tags;
+    (base != 0).then_some((leaf, base as usize))
 }
 
 /// So many elements are all compared.
 const FEW: usize = 32;
 
 impl Kept {
-    /// The row of a handle, if it is one node: its type, and its first word. The values are asked for before the node has come from memory.
+    /// The row of a handle, if it is one node. The values are asked for before the node has come from memory.
     #[inline]
     fn leaf<T>(&self, schema: &Schema, handle: u32, values: &[T]) -> Option<(Leaf, usize)> {
-        let tags = schema.align() - 1;
-        let leaf = (*self.leaves.get((handle & tags) as usize)?)?;
-        let base = handle & !tags;
-        if base == 0 {
-            return None;
-        }
-        if let Some(slot) = leaf.rate.and_then(|rate| self.guesses.slot(rate, base)) {
+        let (leaf, base) = of_handle(&self.leaves, schema, handle)?;
+        if let Some(slot) = leaf.rate.and_then(|rate| self.guesses.slot(rate, base as u32)) {
             fetch(values.as_ptr().wrapping_add(slot as usize));
         }
-        Some((leaf, base as usize))
+        Some((leaf, base))
     }
 
     /// Stores a coordinate with a value in a row of one node with room, and gives the value before; `None` if it takes more.
@@ -137,21 +155,18 @@ impl Kept {
         value: T,
     ) -> Option<Option<T>> {
         let (leaf, base) = self.leaf(schema, handle, values)?;
-        let Found { first, slot, count, k, is_there } = leaf.find(node, base, coordinate)?;
+        let found = leaf.find(node, base, coordinate)?;
+        let Found { slot, count, k, is_there, .. } = found;
         self.guesses.note(base as u32, slot as u64);
         if is_there {
             return values.get_mut(slot + k).map(|place| Some(std::mem::replace(place, value)));
         }
-        let most = leaf.room.map_or(leaf.most, |room| leaf.most.min(node[base + room as usize]));
-        if count >= most as usize {
+        let own = values.get_mut(slot..=slot + count)?;
+        if !leaf.put(node, base, &found, coordinate) {
             return None;
         }
-        let (words, own) = (node.get_mut(first..=first + count)?, values.get_mut(slot..=slot + count)?);
-        words.copy_within(k..count, k + 1);
-        words[k] = coordinate;
         own.copy_within(k..count, k + 1);
         own[k] = value;
-        node[base + leaf.size as usize] = count as u32 + 1;
         self.inserted += 1;
         Some(None)
     }
@@ -180,5 +195,27 @@ impl Kept {
         own.copy_within(k + 1.., k);
         node[base + leaf.size as usize] = count as u32 - 1;
         Some(Some(value))
+    }
+}
+
+impl Editor<'_> {
+    /// Stores a coordinate, with the held value as the new element, if its row is one node with room; `None` if it takes more.
+    #[inline]
+    pub fn insert_into_leaf(&mut self, coordinate: u32) -> Option<Put> {
+        let handle = self.root.as_slice::<u32>()?.get(self.parent as usize).copied()?;
+        let (leaf, base) = of_handle(&self.kept.leaves, self.schema, handle)?;
+        let node = self.node.as_mut_slice::<u32>()?;
+        let found = leaf.find(node, base, coordinate)?;
+        let (position, end) = ((found.slot + found.k) as u64, (found.slot + found.count) as u64);
+        if found.is_there {
+            return Some(Put::Before(position));
+        }
+        if !leaf.put(node, base, &found, coordinate) {
+            return None;
+        }
+        self.payload.shift(position..end, position + 1);
+        self.payload.put(FRESH, position);
+        self.kept.inserted += 1;
+        Some(Put::Now(position))
     }
 }
