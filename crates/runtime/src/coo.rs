@@ -58,14 +58,6 @@ impl Coordinates {
         }
     }
 
-    /// The largest coordinate; `None` if there are none.
-    pub fn largest(&self) -> Option<u64> {
-        match self {
-            Coordinates::U32(v) => v.iter().max().map(|&c| u64::from(c)),
-            Coordinates::U64(v) => v.iter().max().copied(),
-        }
-    }
-
     /// The coordinates that are `kept`, in an array for a dimension of a size, below which they all are.
     pub(crate) fn kept(mut self, kept: &[bool], size: u64) -> Coordinates {
         match &mut self {

@@ -15,9 +15,9 @@
 //! first line of one field is ParTI's header, as an entry has at least two. Indices start at 1, or at 0 if the caller
 //! says so; this is never guessed. Sizes are those of the header, else the caller's, else the largest indices. If the
 //! caller gives sizes, their number is the order: then a file without entries is an empty tensor, and for no sizes at
-//! all a line is a value alone, which no file can say by itself. Comments start with `#`. Two of them say something, if they
-//! stand before the entries: `# sizes 5 7` has the sizes of a header, and behind `# complex` a value has two fields, its real
-//! and its imaginary part. Entries at the same place are all kept.
+//! all a line is a value alone, which no file can say by itself. Comments start with `#`. Behind a comment `# complex`, which
+//! stands before the entries, a value has two fields: its real and its imaginary part. Entries at the same place
+//! are all kept.
 
 use super::entries::{ComplexField, Entries, Field, IntegerField, Layout, RealField, UnsignedField, read_entries};
 use super::error::IoError;
@@ -42,9 +42,6 @@ struct Header {
 
 /// The comment that says that values are complex.
 pub(super) const COMPLEX: &str = "# complex";
-
-/// The comment that the sizes of all dimensions stand behind.
-pub(super) const SIZES: &str = "# sizes";
 
 /// True if a text starts like a tensor file: with a line of numbers only, of which all but the last are indices.
 pub(super) fn sniff(text: &[u8]) -> bool {
@@ -111,21 +108,20 @@ fn read_body<F: Field>(
 /// Reads the lines before the entries, and goes back to the first entry.
 fn read_header(text: &mut Text, options: &ReadOptions) -> Result<Header, IoError> {
     let given_order = options.dims.as_ref().map(Vec::len);
-    let (mut complex, mut sizes) = (false, None);
+    let mut complex = false;
     let mark = loop {
         let mark = text.mark()?;
         match text.next_line()? {
             Some(line) if !Cursor::new(line).find_content(b"#") => {
                 complex |= fields(line).join(&b' ').eq_ignore_ascii_case(COMPLEX.as_bytes());
-                sizes = sizes.or_else(|| sizes_in(line));
             }
             Some(_) => {
                 text.unread_line(mark);
                 break mark;
             }
             None => {
-                return match given_order.or_else(|| sizes.as_ref().map(Vec::len)) {
-                    Some(order) => Ok(Header { order, dims: of_order(sizes, order), count: None, complex }),
+                return match given_order {
+                    Some(order) => Ok(Header { order, dims: None, count: None, complex }),
                     None => Err(text.ends("an entry, or the sizes of the tensor from the caller")),
                 };
             }
@@ -164,26 +160,12 @@ fn read_header(text: &mut Text, options: &ReadOptions) -> Result<Header, IoError
                 None if order == 0 => format!("indices and {value}"),
                 _ => {
                     text.unread_line(mark);
-                    return Ok(Header { order, dims: of_order(sizes, order), count: None, complex });
+                    return Ok(Header { order, dims: None, count: None, complex });
                 }
             };
             Err(text.malformed(text.line(), expected, format!("{} fields: {}", fields.len(), quote(&line))))
         }
     }
-}
-
-/// The sizes in a comment; `None` if it is another one.
-fn sizes_in(comment: &[u8]) -> Option<Vec<u64>> {
-    let words = fields(comment);
-    let [sign, word, sizes @ ..] = words.as_slice() else { return None };
-    let is_said = [*sign, *word].join(&b' ').eq_ignore_ascii_case(SIZES.as_bytes()) && !sizes.is_empty();
-    let size = |text: &&[u8]| std::str::from_utf8(text).ok()?.parse().ok().filter(|size| *size <= LARGEST_SIZE);
-    sizes.iter().map(size).collect::<Option<Vec<u64>>>().filter(|_| is_said)
-}
-
-/// The sizes of a comment, if they are as many as a tensor's dimensions: else it is about something else.
-fn of_order(sizes: Option<Vec<u64>>, order: usize) -> Option<Vec<u64>> {
-    sizes.filter(|sizes| sizes.len() == order)
 }
 
 /// Reads the order in a line of its own.

@@ -12,14 +12,14 @@
 //!
 //! Arrays of NumPy are written by `numpy`. Numbers are written with the fewest digits that read back to the same number. Matrix Market
 //! has matrices only, so a vector is a matrix of one column, and a scalar a matrix of one cell. `.tns` takes any order; a scalar is a
-//! line of its value. A comment has the sizes, if they are not the largest indices. Of complex values it has both parts, and a comment that
-//! says so, as no reader could tell them from an index and a value. Booleans are the integers 0 and 1, or a pattern on request. A dense array in `.tns` has an entry for each place.
+//! line of its value. Of complex values it has both parts, and a comment that says so, as no reader could tell them from an index and a
+//! value. Booleans are the integers 0 and 1, or a pattern on request. A dense array in `.tns` has an entry for each place.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use super::error::IoError;
-use super::frostt::{COMPLEX, SIZES};
+use super::frostt::COMPLEX;
 use super::output::{check_place, write_pieces};
 use super::{Data, Dense, FieldKind, FileFormat, IndexBase, binsparse, numpy, split_name};
 use crate::coo::{Coo, Coordinates};
@@ -213,23 +213,13 @@ fn matrix_market(data: DataRef, field: WriteField) -> Result<(String, Columns), 
     Ok((header, Columns { indices: sparse, base: 1, value: field != "pattern", padding, by_columns: !sparse }))
 }
 
-/// The lines of a tensor file, which has no header but comments: where values are complex, and where entries do not tell the sizes.
+/// The lines of a tensor file, which has no header but a comment where values are complex.
 fn frostt(data: DataRef, base: IndexBase) -> (String, Columns) {
-    let (dims, values, is_told) = match data {
-        DataRef::Coordinate(coo) => {
-            let is_last = |(column, size): (&Coordinates, &u64)| column.largest() == size.checked_sub(1);
-            (&coo.dims, &coo.values, !coo.values.is_empty() && coo.coords.iter().zip(&coo.dims).all(is_last))
-        }
-        DataRef::Dense(dense) => (&dense.dims, &dense.values, !dense.dims.contains(&0)),
+    let values = match data {
+        DataRef::Coordinate(coo) => &coo.values,
+        DataRef::Dense(dense) => &dense.values,
     };
-    let mut header = String::new();
-    if !is_told && !dims.is_empty() {
-        let sizes: Vec<String> = dims.iter().map(u64::to_string).collect();
-        header += &format!("{SIZES} {}\n", sizes.join(" "));
-    }
-    if field_of(values) == FieldKind::Complex {
-        header += &format!("{COMPLEX}\n");
-    }
+    let header = if field_of(values) == FieldKind::Complex { format!("{COMPLEX}\n") } else { String::new() };
     (header, Columns { indices: true, base: base.first(), value: true, padding: 0, by_columns: false })
 }
 

@@ -303,40 +303,6 @@ fn whole_numbers_beyond_2_to_the_53_are_read_exactly_where_integers_are_wanted()
 }
 
 #[test]
-fn sizes_that_entries_do_not_tell_are_told_by_a_comment() {
-    let (folder, path) = file("t.tns", "");
-    let list = |dims: Vec<u64>, rows: Vec<u32>, columns: Vec<u32>| {
-        let values = Values::F64(vec![1.5; rows.len()]);
-        Coo { dims, coords: vec![Coordinates::U32(rows), Coordinates::U32(columns)], values }
-    };
-    for (tensor, text) in [
-        (list(vec![2, 3], vec![0, 1], vec![2, 0]), "1 3 1.5\n2 1 1.5\n"),
-        (list(vec![2, 5], vec![0, 1], vec![2, 0]), "# sizes 2 5\n1 3 1.5\n2 1 1.5\n"),
-        (list(vec![4, 0], vec![], vec![]), "# sizes 4 0\n"),
-    ] {
-        io::write(&path, &tensor, &QUIET).expect("written");
-        assert_eq!(std::fs::read_to_string(&path).expect("there"), text);
-        assert_eq!(io::read(&path, &options()).expect("read"), Data::Coordinate(tensor));
-    }
-    drop(folder);
-    let size_of = |data: &Data| match data {
-        Data::Coordinate(coo) => coo.dims.clone(),
-        Data::Dense(dense) => dense.dims.clone(),
-    };
-    let dims = |content: &str| {
-        let (_folder, path) = file("t.tns", content);
-        io::read(&path, &options()).map(|data| size_of(&data)).map_err(|error| error.to_string())
-    };
-    assert_eq!(dims("# Sizes  9 8\n# sizes 1 1\n1 3 1.5\n"), Ok(vec![9, 8]));
-    // Such comments are about something else.
-    for text in ["# sizes 9\n1 3 1.5\n", "# sizes: 9 8\n1 3 1.5\n", "# sizes 9 x\n1 3 1.5\n", "1 3 1.5\n# sizes 9 8\n"]
-    {
-        assert_eq!(dims(text), Ok(vec![1, 3]), "{text}");
-    }
-    assert!(dims("# sizes 1 2\n1 3 1.5\n").unwrap_err().contains("t.tns:2:"));
-}
-
-#[test]
 fn complex_tensors_are_told_by_a_comment() {
     let (folder, path) = file("t.tns", "");
     let coords = vec![Coordinates::U32(vec![0, 1]), Coordinates::U32(vec![2, 0]), Coordinates::U32(vec![3, 4])];
