@@ -7,8 +7,8 @@
 //! ```
 //!
 //! All that depends on the schema alone is known beforehand, so that an update has half of the instructions of a search: a processor goes
-//! on to the next one while it waits for the memory of this one. It is the same change that `quick.rs` and `insert.rs` make by way of a search, and all that
-//! does not end in the first node is left to them.
+//! on to the next one while it waits for the memory of this one. It is the same change that `quick.rs` and `insert.rs` make by way of a
+//! search, and all that does not end in the first node is left to them.
 //!
 //! On entry: an innermost level that has been checked, and the values at its positions. On exit: the change is done, or nothing is changed.
 
