@@ -6,9 +6,9 @@
 //! 30 goes to place 2, where the search (`search.rs`) and the block (`block.rs`) would put it
 //! ```
 //!
-//! All that depends on the schema alone is known beforehand, so that an update has half of the instructions of a search: a processor goes
-//! on to the next one while it waits for the memory of this one. It is the same change that `quick.rs` and `insert.rs` make by way of a
-//! search, and all that does not end in the first node is left to them.
+//! The layout of a leaf follows from the schema and is computed once. An update then has half of the instructions of a general search, so
+//! that the processor starts the next update while this one waits for memory. `quick.rs` and `insert.rs` make the same change by a general
+//! search. They take the updates that do not end in the first node.
 //!
 //! On entry: an innermost level that has been checked, and the values at its positions. On exit: the change is done, or nothing is changed.
 
@@ -98,7 +98,7 @@ impl Leaf {
         let word = |word: u32| node.get(base + word as usize).copied();
         let (count, slot, first) = (word(self.size)? as usize, word(self.slot)? as usize, base + self.first as usize);
         let own = node.get(first..first + count)?;
-        // Without a branch for each element, of which half would be foreseen wrongly.
+        // A sum has no branches. The processor would mispredict half of those of a search.
         let k = match count {
             0..=FEW => own.iter().map(|there| usize::from(*there < coordinate)).sum(),
             _ => own.partition_point(|there| *there < coordinate),
@@ -131,33 +131,39 @@ fn of_handle(leaves: &[Option<Leaf>], schema: &Schema, handle: u32) -> Option<(L
     (base != 0).then_some((leaf, base as usize))
 }
 
-/// So many elements are all compared.
+/// The search compares every element of a row that has no more elements than this, and halves a longer row.
 const FEW: usize = 32;
 
 impl Kept {
-    /// The row of a handle, if it is one node. The values are asked for before the node has come from memory.
+    /// Finds the place of a coordinate in the row of a handle, if the row is one node: its type, its first word, and the place. The values
+    /// are asked for before the node has come from memory.
     #[inline]
-    fn leaf<T>(&self, schema: &Schema, handle: u32, values: &[T]) -> Option<(Leaf, usize)> {
+    fn in_leaf<T>(
+        &mut self,
+        (schema, handle): (&Schema, u32),
+        (node, values): (&[u32], &[T]),
+        coordinate: u32,
+    ) -> Option<(Leaf, usize, Found)> {
         let (leaf, base) = of_handle(&self.leaves, schema, handle)?;
         if let Some(slot) = leaf.rate.and_then(|rate| self.guesses.slot(rate, base as u32)) {
             fetch(values.as_ptr().wrapping_add(slot as usize));
         }
-        Some((leaf, base))
+        let found = leaf.find(node, base, coordinate)?;
+        self.guesses.note(base as u32, found.slot as u64);
+        Some((leaf, base, found))
     }
 
     /// Stores a coordinate with a value in a row of one node with room, and gives the value before; `None` if it takes more.
     #[inline]
     pub fn put_in_leaf<T: Element>(
         &mut self,
-        (schema, handle): (&Schema, u32),
+        row: (&Schema, u32),
         (node, values): (&mut [u32], &mut [T]),
         coordinate: u32,
         value: T,
     ) -> Option<Option<T>> {
-        let (leaf, base) = self.leaf(schema, handle, values)?;
-        let found = leaf.find(node, base, coordinate)?;
+        let (leaf, base, found) = self.in_leaf(row, (node, values), coordinate)?;
         let Found { slot, count, k, is_there, .. } = found;
-        self.guesses.note(base as u32, slot as u64);
         if is_there {
             return values.get_mut(slot + k).map(|place| Some(std::mem::replace(place, value)));
         }
@@ -175,13 +181,11 @@ impl Kept {
     #[inline]
     pub fn remove_from_leaf<T: Element>(
         &mut self,
-        (schema, handle): (&Schema, u32),
+        row: (&Schema, u32),
         (node, values): (&mut [u32], &mut [T]),
         coordinate: u32,
     ) -> Option<Option<T>> {
-        let (leaf, base) = self.leaf(schema, handle, values)?;
-        let Found { first, slot, count, k, is_there } = leaf.find(node, base, coordinate)?;
-        self.guesses.note(base as u32, slot as u64);
+        let (leaf, base, Found { first, slot, count, k, is_there }) = self.in_leaf(row, (node, values), coordinate)?;
         if !is_there {
             return Some(None);
         }
