@@ -291,6 +291,7 @@ fn run(
     let text = text.join("\n");
     let mut options = Options::new().backend(Backend::Interpreter);
     options.declarations.inputs = Some(Default::default());
+    options.declarations.operators.extend(program.operators.iter().cloned());
     // Variables of indices that are no variables are not in the text.
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let words: BTreeSet<&str> = text.split(|c| !is_word(c)).collect();
@@ -341,6 +342,8 @@ fn bounding_expr(expr: &Expr) -> Option<Expr> {
             };
             ExprKind::Binary(function, Box::new(bounding_expr(left)?), Box::new(bounding_expr(right)?))
         }
+        // Nothing is known of the sizes of what a declared operator computes.
+        ExprKind::Reduce(op, ..) if matches!(op.function(), BinaryFn::User(_)) => return None,
         ExprKind::Reduce(op, vars, operand) => ExprKind::Reduce(*op, vars.clone(), Box::new(bounding_expr(operand)?)),
     };
     Some(Expr { kind, dtype: DType::F64, ..expr.clone() })

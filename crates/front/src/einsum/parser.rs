@@ -336,7 +336,7 @@ impl<'a> Parser<'a> {
         };
         match (monoid, declared) {
             (Some(monoid), _) => Ok((AssignOp::Reduce(monoid), None)),
-            (None, Some(operator)) => Err(OperatorMistake::NoMonoid { span, name: operator.name() }.into()),
+            (None, Some(operator)) => Err(OperatorMistake::NoMonoid { span, operator: *operator, index: None }.into()),
             (None, None) => {
                 let is_condition = ["if", "while"].contains(&self.text(start.span));
                 Err(StatementMistake::ReductionOperator { span, op: op.to_string(), is_condition }.into())

@@ -17,7 +17,7 @@ use lacunar_notation::{
 use super::super::action::ActionKind;
 use super::super::ast::{Ast, Callee, Expr, ExprKind, Name, Statement};
 use super::super::declarations::Declarations;
-use super::super::error::{AccessMistake, ActionMistake, Error, NameMistake, StatementMistake};
+use super::super::error::{AccessMistake, ActionMistake, Error, NameMistake, OperatorMistake, StatementMistake};
 use super::indices::extents::SIZE;
 use super::indices::{Indicators, Made, Relation};
 use super::values;
@@ -383,6 +383,11 @@ impl<'a> Resolver<'a> {
                 }
                 Meaning::Operator(operator) => {
                     self.operands(name, args.len(), operator);
+                    // It looks like a reduction, and would be the function of the index's value.
+                    if operator.arity() == 2 && binds_indices(args) {
+                        let index = args.first().and_then(Expr::variable).map(str::to_string);
+                        self.errors.push(OperatorMistake::NoMonoid { span: name.span, operator, index }.into());
+                    }
                     args.iter().for_each(|arg| self.expr(arg));
                 }
                 Meaning::Cast(_) => {

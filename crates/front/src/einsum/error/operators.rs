@@ -1,7 +1,7 @@
 //! Mistakes in declarations of operators.
 
 use lacunar_base::{Diagnostic, Span};
-use lacunar_notation::operator::Declaration;
+use lacunar_notation::operator::{Declaration, Operator};
 
 /// A mistake in the declaration of an operator.
 #[derive(Clone, Debug)]
@@ -66,9 +66,11 @@ pub(crate) enum OperatorMistake {
         name: String,
         why: &'static str,
     },
+    /// `index`: the index that it is called with, if that is not its sign.
     NoMonoid {
         span: Span,
-        name: &'static str,
+        operator: Operator,
+        index: Option<String>,
     },
 }
 
@@ -152,13 +154,26 @@ impl OperatorMistake {
                     .label(span, why)
                     .hint("leave it out")
             }
-            OperatorMistake::NoMonoid { span, name } => {
+            OperatorMistake::NoMonoid { span, operator, index } => {
+                let name = operator.name();
+                let otherwise = index.map(|index| format!("; for the value of the index, write `{index} + 0`"));
                 Diagnostic::error("E0618", format!("`{name}` cannot combine the values of a reduction"))
                     .label(span, "not known to be a monoid")
-                    .hint(format!(
-                        "declare what holds: `op {name}(a, b) = ... {{ identity 0, commutative, associative }}`"
-                    ))
+                    .hint(format!("{}{}", to_declare(operator), otherwise.unwrap_or_default()))
             }
         }
     }
+}
+
+/// What is missing in the declaration of an operator for a reduction by it.
+fn to_declare(operator: Operator) -> String {
+    let claimed = operator.declaration().properties;
+    let properties = [
+        (claimed.identity.is_some(), "`identity 0` (or another value)"),
+        (claimed.commutative, "`commutative`"),
+        (claimed.associative, "`associative`"),
+    ];
+    let missing: Vec<&str> =
+        properties.into_iter().filter(|(is_claimed, _)| !is_claimed).map(|(_, name)| name).collect();
+    format!("declare what else holds of it, in braces: {}", missing.join(", "))
 }
