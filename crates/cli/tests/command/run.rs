@@ -259,6 +259,18 @@ fn checks_pass_with_the_oracle_and_with_the_interpreter() {
 }
 
 #[test]
+fn operands_whose_rows_would_be_searched_for_are_read_by_rows() {
+    let folder = Folder::new();
+    let line = "'C(i,j) = A(i,k) * A(k,j)' -g 'A:uniform(8)' -d A:3000,3000 -f C:csr --explain --check";
+    for format in ["dcsr", "dcsc", "coo", "{btree}{btree}"] {
+        let text = folder.succeed(&format!("run {line} -f 'A:{format}'"));
+        let note = format!("`A` ({format}) is converted to csr: its rows are looked up again and again");
+        assert!(text.contains(&note), "{format}: {text}");
+    }
+    assert!(!folder.succeed(&format!("run {line} -f A:csr")).contains("is converted"));
+}
+
+#[test]
 fn fill_values_are_those_of_what_a_file_does_not_list() {
     let folder = Folder::new();
     folder.write("p.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 4\n1 3 1\n2 2 7\n");

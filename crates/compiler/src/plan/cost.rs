@@ -34,7 +34,7 @@ const UNKNOWN_SIZE: f64 = 1000.0;
 /// Values per coordinate of the largest dimension of a sparse tensor whose number of values is not known.
 const UNKNOWN_SEGMENT: f64 = 8.0;
 /// Work of one converted value. (Emerald Rapids, CSR to CSC: 4 to 6 nanoseconds of one thread.)
-const CONVERSION: f64 = 24.0;
+pub(super) const CONVERSION: f64 = 24.0;
 /// Work of one value put into a marked, and into a sorted workspace.
 const MARKED: f64 = 4.0;
 const SORTED: f64 = 40.0;

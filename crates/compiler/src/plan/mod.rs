@@ -29,6 +29,7 @@ mod insert;
 mod lists;
 mod lookup;
 mod maps;
+mod opened;
 mod order;
 mod packed;
 mod panels;

@@ -172,7 +172,7 @@ fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Fo
 
 /// The format of these levels for the same tensor. A dimension's coordinates have the width that they have now, if a level keeps
 /// them.
-fn with_widths_of(tensor: &Tensor, levels: Vec<Level>, modes: Vec<usize>) -> Format {
+pub(super) fn with_widths_of(tensor: &Tensor, levels: Vec<Level>, modes: Vec<usize>) -> Format {
     let like = &tensor.format;
     if levels == like.levels() && modes == like.mode_order() {
         return like.clone();
