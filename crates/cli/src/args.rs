@@ -159,6 +159,11 @@ pub struct ProgramArgs {
     #[arg(short = 'p', value_name = "NAME:STRUCTURE")]
     pub structures: Vec<String>,
 
+    /// Tensor with a structure that is given by its unique elements alone: the half with i <= j of a symmetric matrix. A file has no others,
+    /// and a kernel that is shipped takes no others
+    #[arg(long, value_name = "NAME")]
+    pub unique: Vec<String>,
+
     /// Threads that a kernel may use; unless given, as many as LACUNAR_THREADS says, or as there are processors
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Option<u32>,

@@ -41,7 +41,6 @@ struct Info {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     modes: Vec<Mode>,
     /// The structures of the elements.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     structures: Vec<Found>,
     /// Bytes in each named format.
     memory: Vec<Memory>,

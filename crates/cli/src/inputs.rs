@@ -338,6 +338,11 @@ impl Wanted<'_> {
             Data::Coordinate(coo) => self.format(lacunar::plain_format(&coo.dims, coo.values.len() as u64))?,
             Data::Dense(_) => self.format(Format::dense(self.order))?,
         };
+        // Unique elements alone are no whole tensor, as a packed one is, before they are completed.
+        let format = match format.packing() {
+            Some(_) if self.request.unique.contains(self.name) => listed_format(self.order),
+            _ => format,
+        };
         // A declared fill value is set first, and the format applied then, because padding gets the fill value.
         let filled = self.request.declarations.fills.contains_key(self.name) && self.order > 0;
         let tensor = match data {

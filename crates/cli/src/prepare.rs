@@ -105,9 +105,10 @@ pub fn prepare(program: &Program, args: &ProgramArgs, values: Values) -> Result<
             declare(&mut options.declarations, input);
         }
     }
-    // Shipped kernels take whole tensors.
-    if values == Values::All {
-        structured::keep_unique(program, &mut options.declarations, &mut read)?;
+    // Shipped kernels take whole tensors, unless the flags say otherwise.
+    match values {
+        Values::All => structured::keep_unique(program, &mut options.declarations, &mut read)?,
+        Values::FilesOnly => options.declarations.unique.clone_from(&request.unique),
     }
     Ok(Prepared { request, inputs: read, options, times })
 }

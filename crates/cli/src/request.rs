@@ -1,6 +1,6 @@
 //! The values of the flags; nothing is looked up in files or in the program yet.
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use lacunar::{Backend, Diagnostic, Proposal, Search, Stage};
 use lacunar_base::Span;
 use lacunar_front::Declarations;
@@ -60,6 +60,8 @@ pub struct Request {
     pub declarations: Declarations,
     /// Every input, in order of the flags.
     pub givens: IndexMap<String, Given>,
+    /// The structured tensors that are given by their unique elements alone.
+    pub unique: IndexSet<String>,
     /// The first index of files that do not tell.
     pub base: IndexBase,
     /// Results and their files.
@@ -87,6 +89,7 @@ impl Request {
         let mut request = Request {
             declarations: Declarations::new(),
             givens: IndexMap::new(),
+            unique: args.unique.iter().cloned().collect(),
             base: args.files.base(),
             outputs: Vec::new(),
             stages: Vec::new(),

@@ -25,12 +25,22 @@ pub fn apply(
     declarations: &mut Declarations,
     inputs: &mut [Input],
 ) -> Result<(), Failure> {
-    if declarations.structures.is_empty() && program.language == Language::Statements {
+    let is_plain = declarations.structures.is_empty() && program.language == Language::Statements;
+    if is_plain && request.unique.is_empty() {
         return Ok(());
     }
     let checked = check(&program.text, declarations).map_err(|mistakes| program.mistakes(mistakes))?;
+    let without = request.unique.iter().find(|name| structure_of(&checked, name).is_none());
+    if let Some(name) = without {
+        return Err(without_structure(name));
+    }
     for input in inputs.iter_mut() {
         let Some(structure) = structure_of(&checked, &input.name) else { continue };
+        if request.unique.contains(&input.name) {
+            complete(input, &structure, declarations)?;
+            declare(declarations, input);
+            continue;
+        }
         if input.tensor.format().packing().is_some() {
             // Compared, or made so, when it was stored.
             continue;
@@ -48,6 +58,43 @@ pub fn apply(
         declare(declarations, input);
     }
     Ok(())
+}
+
+/// Completes an input that has the unique elements of a structure and no others, and stores it in its declared format.
+fn complete(input: &mut Input, structure: &Structure, declarations: &Declarations) -> Result<(), Failure> {
+    let params = sizes(&input.tensor);
+    let unique = Structure::of_support(structure.unique(), structure.context());
+    let unique =
+        unique.map_err(|_| Failure::Library(lacunar::Error::structure(&input.name, StructureError::TooHard)))?;
+    if let Err(error) = input.tensor.check_structure(&unique, &params) {
+        return Err(match error {
+            StructureError::Element(found) => not_unique(&input.name, &input.origin, &found.to_string()),
+            error => Failure::Library(lacunar::Error::structure(&input.name, error)),
+        });
+    }
+    input.tensor = of_library(&input.name, input.tensor.with_structure(structure, &params))?;
+    let declared = declarations.formats.get(&input.name).filter(|spec| spec.uses().is_none());
+    if let Some(format) = declared.and_then(|spec| spec.resolve(input.tensor.order()).ok())
+        && format != *input.tensor.format()
+    {
+        input.tensor = input.tensor.convert(&format)?;
+    }
+    Ok(())
+}
+
+fn without_structure(name: &str) -> Failure {
+    let message = format!("`{name}` has no structure, of which elements would be unique");
+    let hint = format!("declare it beside `--unique {name}`, for example `-p {name}:symmetric`");
+    Failure::plain(Diagnostic::error("E1023", message).hint(hint))
+}
+
+fn not_unique(name: &str, origin: &str, found: &str) -> Failure {
+    let message = format!("{origin} has more than the unique elements of `{name}`: {found}");
+    let hint = format!(
+        "leave `--unique {name}` away if it has all elements; of a symmetric matrix, those with i <= j are unique (exchange rows and \
+         columns of the other half)"
+    );
+    Failure::plain(Diagnostic::error("E1308", message).category(Category::File).hint(hint))
 }
 
 /// Drops the elements that follow from others, of the inputs that the program reads once.
@@ -113,7 +160,10 @@ pub fn contradicted(name: &str, origin: &str, error: StructureError) -> Failure 
     match error {
         StructureError::Element(found) => {
             let message = format!("{origin} does not have the structure that is declared of `{name}`: {found}");
-            let hint = "leave `-p` or the packed format away, or give a file that has the structure; `lacunar info` names those that it has";
+            let hint = format!(
+                "give a file that has the structure (`lacunar info` names those that it has), or leave `-p` or the packed format away; \
+                 `--unique {name}` says that unique elements alone are given"
+            );
             Failure::plain(Diagnostic::error("E1308", message).category(Category::File).hint(hint))
         }
         error => Failure::Library(lacunar::Error::structure(name, error)),

@@ -138,7 +138,7 @@ impl Kernel {
         let converted = plan.conversions.iter().find(|conversion| {
             self.program().tensors[conversion.source].format != own_format(&tensors[conversion.tensor])
         });
-        let unique = self.program().tensors.iter().find(|(id, tensor)| tensor.is_unique || self.completes(*id));
+        let completed = self.program().tensors.iter().find(|(id, _)| self.completes(*id));
         let has_nodes = |format: &Format| format.levels().iter().any(|level| level.kind.schema().is_some());
         let linked = step.kernel().reads().into_iter().find(|id| has_nodes(&tensors[*id].format));
         let external = step.function().exprs.iter().find_map(|(_, expr)| match expr {
@@ -150,9 +150,9 @@ impl Kernel {
             let diagnostic = Diagnostic::error("E1018", message).hint("declare the operator with a body");
             return Err(Error::program("", vec![diagnostic.category(Category::User)]));
         }
-        let what = match (unique, converted, &plan.convert_result) {
+        let what = match (completed, converted, &plan.convert_result) {
             (Some((_, tensor)), ..) => {
-                format!("`{}` is given by its unique elements, and prepared before the kernel runs", tensor.name)
+                format!("`{}` is given by its unique elements, and completed before the kernel runs", tensor.name)
             }
             (None, Some(conversion), _) => {
                 let name = &self.program().tensors[conversion.source].name;

@@ -66,6 +66,10 @@ pub struct ShippedTensor {
     pub dtype: String,
     /// Its sizes; `null` for a size that is not known.
     pub dims: Vec<Option<u64>>,
+    /// The value of every element that is not stored; `null` if that is 0.
+    pub fill: Option<String>,
+    /// The elements that it has, if those alone are stored that others of its structure follow from: a set of coordinates.
+    pub unique: Option<String>,
 }
 
 /// A parameter of a shipped kernel.
@@ -101,7 +105,10 @@ impl Kernel {
         let operand = |tensor| {
             let declared = &program.tensors[tensor];
             let (format, dtype) = (declared.format.to_string(), declared.dtype.to_string());
-            ShippedTensor { name: declared.name.clone(), format, dtype, dims: declared.dims.clone() }
+            let fill = Some(declared.fill()).filter(|fill| !fill.is_zero()).map(|fill| fill.to_string());
+            let structure = declared.structure.as_deref().filter(|_| declared.is_unique);
+            let unique = structure.map(|structure| structure.unique().to_string());
+            ShippedTensor { name: declared.name.clone(), format, dtype, dims: declared.dims.clone(), fill, unique }
         };
         Signature {
             symbol: String::new(),
@@ -136,12 +143,14 @@ impl Signature {
             "values" => format!("the values of {}, for a pattern that is given", self.expression),
             _ => self.expression.clone(),
         }];
-        for ShippedTensor { name, format, dtype, dims } in &self.tensors {
+        for ShippedTensor { name, format, dtype, dims, fill, unique } in &self.tensors {
             let known = dims.iter().any(Option::is_some);
             let sizes: Vec<String> =
                 dims.iter().map(|size| size.map_or("?".to_string(), |size| size.to_string())).collect();
             let sizes = if known { format!(", {}", sizes.join(" x ")) } else { String::new() };
-            lines.push(format!("{name}: {dtype}, {format}{sizes}"));
+            let fill = fill.as_ref().map_or(String::new(), |fill| format!(", {fill} where nothing is stored"));
+            lines.push(format!("{name}: {dtype}, {format}{sizes}{fill}"));
+            lines.extend(unique.as_ref().map(|unique| format!("{name} has these elements alone: {unique}")));
         }
         if !self.schedule.is_empty() {
             lines.push(format!("schedule: {}", self.schedule));

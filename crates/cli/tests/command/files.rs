@@ -228,9 +228,15 @@ fn formats_are_chosen_from_entries() {
     }
     folder.write("b.mtx", &blocks);
     let run = "run 'y(i) = A(i,j) * x(j)' -i A:b.mtx -g x:rand";
-    let text = folder.succeed(&format!("{run} -f A:auto --explain --check"));
+    // What is best for the machine at hand was measured while other tests ran.
+    let on_a_known_machine = |line: &str| {
+        let output = folder.run_with(line, &[("LACUNAR_MACHINE", "generic-v3")]);
+        assert_eq!(output.code, 0, "{line}: {}", output.err);
+        output.out
+    };
+    let text = on_a_known_machine(&format!("{run} -f A:auto --explain --check"));
     assert!(text.contains("`A` is stored as bcsr(3,3): blocks of 3 x 3 are 100% full; "), "{text}");
-    assert!(folder.succeed("info b.mtx").contains("recommended bcsr(3,3): blocks of 3 x 3 are 100% full; "));
+    assert!(on_a_known_machine("info b.mtx").contains("recommended bcsr(3,3): blocks of 3 x 3 are 100% full; "));
     let json: Value = serde_json::from_str(&folder.succeed(&format!("{run} -f 'A:auto(1)' --json"))).unwrap();
     assert_eq!(json["formats"]["A"], "csr");
     let made = "run 'y(i) = A(i,j) * x(j)' -g 'A:sparse(0.1)' -d A:200,200 -g x:rand -f A:auto -f x:auto --check";
@@ -239,7 +245,7 @@ fn formats_are_chosen_from_entries() {
     folder.succeed("run p.lac --check");
     let text = folder.succeed("compile 'y(j) = A(i,j) * x(i)' -i A:b.mtx -f A:auto --explain");
     assert!(text.contains("`A` is stored as "), "{text}");
-    let text = folder.succeed("convert b.mtx c.mtx -f auto --explain");
+    let text = on_a_known_machine("convert b.mtx c.mtx -f auto --explain");
     assert!(text.starts_with("bcsr(3,3): blocks of 3 x 3 are 100% full; "), "{text}");
     assert!(folder.succeed("info c.mtx").contains("2160 entries"));
     // A pattern is never taken as an array, not even before its entries are known.

@@ -42,6 +42,7 @@ fn mistakes_in_what_was_written_end_in_2() {
         ("run 'y(i) = A(i,j) * x(j)' -g A:rand -g x:rand -d A:3,3 -t A:u8 -p A:skew", "E1511"),
         ("run 'y(i) = A(i,j) * x(j)' -g A:rand -g x:rand -d A:3,4 -p A:symmetric", "E1512"),
         ("run 'y(i) = A(i,j) * x(j)' -g A:rand -g x:rand -d A:3,3 -p A:lower -p A:upper", "E1022"),
+        ("run 'y(i) = A(i,j) * x(j)' -g A:rand -g x:rand -d A:3,3 --unique A", "E1023"),
         ("run 'C(i,j) = A(i,k) * A(k,j)' -g A:rand -d A:9,9 -p C:lower", "E1310"),
         ("run 'insert A \"a.mtx\"; y(i) = A(i,j)'", "E1311"),
         ("run 'insert A \"a.mtx\"; y(i) = A(i,j)' -d A:2,2", "E1012"),

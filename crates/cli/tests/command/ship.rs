@@ -54,6 +54,26 @@ fn every_kind_of_code_runs_in_another_program() {
     }
 }
 
+/// The product of `[[2, 0, 1], [0, 3, 0], [1, 0, 0]]`, of which the main program has the upper half, with `(1, 10, 100)`.
+#[test]
+fn a_kernel_may_take_the_unique_elements_alone() {
+    let main = MAIN.replace("{0, 2, 3}, crd", "{0, 2, 3, 3}, crd").replace("y[2] = {-1, -1}", "y[3]");
+    let main = main.replace(".i_size = 2", ".i_size = 3").replace(".y_vals_capacity = 2", ".y_vals_capacity = 3");
+    let main = main.replace(".A2_pos_capacity = 3", ".A2_pos_capacity = 4");
+    let main = main.replace("%d %g %g", "%d %g %g %g").replace("y[1]);", "y[1], y[2]);");
+    for kind in kinds() {
+        let folder = Folder::new();
+        folder.succeed(&format!("compile 'y(i) = A(i,j) * x(j)' -f A:csr -p A:symmetric --unique A -o {kind}"));
+        assert!(
+            folder.read("spmv.h").contains("A has these elements alone: [m, n] -> { [i, j] : m = n and 0 <= i <= j")
+        );
+        assert_eq!(linked(&folder, &main, kind), "0 102 30 1\n", "{kind}");
+    }
+    let folder = Folder::new();
+    let whole = "compile 'C(i,k) = A(i,j) * B(j,k)' -f A:csr -p A:symmetric --unique A -o c.so";
+    folder.fail(whole, 2, "completed before the kernel runs");
+}
+
 /// Calls a kernel with arguments that cannot be right, one mistake a line: the status, and whether the result is as it was.
 const MISTAKES: &str = r#"
 #include <stdio.h>

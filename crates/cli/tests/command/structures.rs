@@ -208,3 +208,17 @@ fn plot_shows_what_follows() {
     folder.write("c.tns", "1 1 1 2\n2 2 2 3\n");
     folder.succeed("plot c.tns -o c.svg -p A:symmetric");
 }
+
+#[test]
+fn a_file_may_have_the_unique_elements_alone() {
+    let folder = Folder::new();
+    matrix(&folder, "upper.mtx", [3, 3], "real general", &["1 1 2", "1 3 1", "2 2 5", "2 3 4"]);
+    matrix(&folder, "lower.mtx", [3, 3], "real general", &["1 1 2", "3 1 1"]);
+    let line = "run 'y(i) = A(i,j) * x(j)' -g x:ones -o y:-";
+    for format in ["csr", "dense", "coo", "auto", "bcsr(2,2)", "packed(symmetric)"] {
+        let flags = format!("-f 'A:{format}' -p A:symmetric --unique A -i A:upper.mtx --check");
+        assert_eq!(folder.succeed(&format!("{line} {flags}")), "1 3.0\n2 9.0\n3 5.0\n", "{format}");
+    }
+    folder.fail(&format!("{line} -p A:symmetric --unique A -i A:lower.mtx"), 3, "element (2, 0) is 1");
+    folder.fail(&format!("{line} -p A:symmetric -i A:upper.mtx"), 3, "`--unique A`");
+}
