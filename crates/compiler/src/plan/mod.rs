@@ -63,6 +63,7 @@ use crate::concretize::flatten;
 use crate::gaps;
 use crate::reduction::{fresh_name, make_explicit, with_patterns_of_terms};
 use crate::schedule::stands_outside;
+use crate::structure::as_stored;
 
 /// The kernel, the conversions and the notes for one statement.
 #[derive(Clone, Debug)]
@@ -159,6 +160,9 @@ pub struct Request<'a> {
 /// invariants of concrete notation.
 pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     use packed::Sight;
+    if let Some(stored) = as_stored(program, statement) {
+        return plan(&stored, statement, request);
+    }
     let Some(settled) = packed::settled(program, statement, Sight::Arrays) else {
         return plan_as_seen(program, statement, request);
     };

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)             A packed(symmetric)      its unique elements, each read once (`structure/mirror.rs`)
+//! d(i) = A(i,i)                    the same                 its unique elements, and no others (`structure/alone.rs`)
 //! B(i,j) = A(i,k) * X(k,j)         the same                 the whole tensor, which has a place for every element
 //! C(i,j) = A(i,j) * X(i,j)         X packed(identical_rows) the first row of X, at every i
 //! C(i,j) = A(i,j) + X(t,i)*X(t,j)  A, C packed(symmetric)   unique elements of C, computed of those of A
@@ -21,7 +22,7 @@ use lacunar_sets::{Affine, Set};
 use super::{Conversion, Plan};
 use crate::reduction::make_explicit;
 use crate::structure::mirror::{has_conditions, mirrors};
-use crate::structure::packed;
+use crate::structure::{packed, reads_unique_alone};
 
 /// The tensors that packed ones are seen as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,7 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
     };
     let mut unique = Vec::new();
     for tensor in read {
+        let is_alone = tensor != result && reads_unique_alone(&program.tensors, statement, tensor);
         let declared = &mut made.program.tensors[tensor];
         if is_in_place && is_within(tensor) {
             if sees_arrays {
@@ -94,6 +96,8 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
         } else if has_sources(declared) && tensor != result && sight != Sight::Whole {
             declared.format = declared.format.as_array();
             made.sourced.push(tensor);
+        } else if is_alone {
+            declared.structure = None;
         } else if declared.structure.as_deref().is_some_and(|structure| !structure.is_without_redundancy()) {
             unique.push(tensor);
         }

@@ -37,6 +37,7 @@ use lacunar_sets::{Affine, Coefficient, Constraint, MapPiece, Relation};
 use crate::concretize::{additive_terms, flatten};
 use crate::plan::convert::rename;
 use crate::reduction::make_explicit;
+use crate::structure::reads_unique_alone;
 
 /// Tensors of which more elements follow from one are read whole: each takes a product of its own in the kernel.
 const MOST_PARTS: usize = 120;
@@ -72,8 +73,10 @@ fn needs_whole(program: &Program, id: TensorId) -> Option<String> {
         let explicit = make_explicit(statement, &mut program.vars.clone());
         !has_conditions(&program.tensors, &explicit.rhs) && mirrors(&program.tensors, &explicit).is_some()
     };
+    let is_enough =
+        |statement: &&Assignment| statement.lhs.tensor != id && reads_unique_alone(&program.tensors, statement, id);
     let mut reading = program.statements.iter().filter(|statement| reads(&program.tensors, &statement.rhs, id));
-    let statement = reading.find(|statement| !is_mirrored(statement))?;
+    let statement = reading.find(|statement| !is_enough(statement) && !is_mirrored(statement))?;
     Some(match is_plain(&tensor.format) {
         true => format!("`{}` needs all of its elements", program.statement_text(statement)),
         false => format!("loops over {} are not loops over its own dimensions", tensor.format),

@@ -17,8 +17,10 @@
 //! | `confine.rs` | loops leave out elements that are 0 |
 //! | `follow.rs` | elements of a result that follow from others are copied |
 //! | `coarse.rs` | the result of a statement that repeats another is copied |
+//! | `alone.rs` | a statement that reads unique elements alone needs nothing else of a tensor |
 //! | `mirror.rs` | the products of elements that follow from others are computed beside those |
 
+mod alone;
 mod coarse;
 mod confine;
 mod follow;
@@ -26,6 +28,7 @@ pub mod infer;
 pub(crate) mod mirror;
 mod results;
 
+pub(crate) use alone::{as_stored, reads_unique_alone};
 pub use coarse::share;
 pub(crate) use confine::confined;
 pub(crate) use follow::{followers, packed};

@@ -40,9 +40,7 @@ impl FormatMistake {
                 let message = format!("the format of `{name}` cannot be chosen: its entries are not known here");
                 let hint = match result {
                     true => format!("leave the format of `{name}` away: the program tells one that suits its result"),
-                    false => format!(
-                        "read `{name}` from a file at the beginning, before all statements, or name a format, for example csr"
-                    ),
+                    false => "name a format, for example csr; `auto` is for inputs that statements read, and that files give before all statements".to_string(),
                 };
                 Diagnostic::error("E0409", message).label(span, format!("declared `{format}`")).hint(hint)
             }
