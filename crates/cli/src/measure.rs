@@ -97,9 +97,15 @@ pub fn value_text(value: Scalar) -> String {
         Scalar::Bool(value) => value.to_string(),
         Scalar::Int(value) => value.to_string(),
         // Adding 0 takes the sign off a zero.
-        Scalar::Real(value) => format!("{}", value + 0.0),
-        Scalar::Complex(value) => complex_text(value.re, value.im, |part| part.to_string()),
+        Scalar::Real(value) => real_text(value + 0.0),
+        Scalar::Complex(value) => complex_text(value.re, value.im, real_text),
     }
+}
+
+/// The shortest text of a number, with an exponent where it would have many zeros.
+fn real_text(value: f64) -> String {
+    let is_plain = value == 0.0 || !value.is_finite() || (1e-5..1e16).contains(&value.abs());
+    if is_plain { value.to_string() } else { format!("{value:e}") }
 }
 
 /// A complex number whose parts are shown by `show`: `1 - 2i`.

@@ -33,7 +33,8 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 use lacunar_formats::{DType, External, Scalar};
 
-use crate::index::{Expr, Literal};
+use crate::index::{Expr, ExprKind, Literal};
+use crate::ops::BinaryFn;
 
 /// An operator, as it is declared, or for one type of operands.
 #[derive(Clone, Copy)]
@@ -99,6 +100,26 @@ pub struct Typed {
     pub annihilator: Option<Scalar>,
     /// With regions, for each operand: the value at which it is not present. Empty before tensors are known.
     pub rests: Vec<Option<Scalar>>,
+}
+
+impl Typed {
+    /// The built-in minimum or maximum that the operator is: by its body, and by its identity.
+    pub fn extremum(&self) -> Option<BinaryFn> {
+        let Bodies::One(Expr { kind: ExprKind::Binary(function, left, right), dtype, .. }) = &self.bodies else {
+            return None;
+        };
+        let operand = |expr: &Expr| match &expr.kind {
+            ExprKind::Access(access) if access.vars.is_empty() && expr.dtype == self.operand => {
+                Some(access.tensor.index())
+            }
+            _ => None,
+        };
+        let is_of_both = matches!((operand(left), operand(right)), (Some(0), Some(1)) | (Some(1), Some(0)));
+        let is_same = [*dtype, self.result].iter().all(|own| *own == self.operand);
+        let is_identity = self.identity.is_some() && self.identity == function.identities(self.operand)[0];
+        let is_extremum = matches!(function, BinaryFn::Min | BinaryFn::Max);
+        (is_extremum && is_of_both && is_same && is_identity).then_some(*function)
+    }
 }
 
 /// The expressions of an operator.

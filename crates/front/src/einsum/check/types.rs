@@ -427,7 +427,12 @@ impl<'a> Typer<'a> {
     /// A monoid on a type: an operator that the program declares is made for it.
     fn monoid(&mut self, monoid: Monoid, dtype: DType, span: Span) -> Option<Monoid> {
         match monoid.function() {
-            BinaryFn::User(operator) => Monoid::of(BinaryFn::User(self.of_type(operator, dtype, span)?)),
+            BinaryFn::User(operator) => {
+                let operator = self.of_type(operator, dtype, span)?;
+                // More is known of a minimum than can be declared: that it is one value at the end, and of machine instructions.
+                let extremum = operator.typed().and_then(Typed::extremum);
+                Monoid::of(extremum.unwrap_or(BinaryFn::User(operator)))
+            }
             _ => Some(monoid),
         }
     }
