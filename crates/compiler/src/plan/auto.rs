@@ -231,7 +231,10 @@ fn summed_up(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
                         && lattice.points[0].0.count_ones() == 1
                         && lattice.searched() == Point::ALL
                         && !lattice.iterators.iter().any(|iterator| has_one_coordinate(kernel, iterator))
-                        && lattice.iterators.iter().all(|iterator| has_neighbors(kernel, iterator))
+                        && lattice.iterators.iter().all(|iterator| {
+                            has_neighbors(kernel, iterator)
+                                && (!advances_by_words(kernel, iterator) || is_filled(kernel, iterator))
+                        })
                 });
                 if variable && single { vec![*var] } else { Vec::new() }
             }
@@ -253,6 +256,16 @@ fn has_neighbors(kernel: &Kernel, iterator: &Iterator) -> bool {
     level.kind.schema().is_none_or(has_blocks)
 }
 
+/// True if not too few places of a tensor have a value, as far as is known: lanes come to all places, one place after the other to those
+/// words of marks alone in which there is one.
+fn is_filled(kernel: &Kernel, iterator: &Iterator) -> bool {
+    /// The places that lanes come to in the time of one that is found among the marks.
+    const PLACES: f64 = 16.0;
+    let tensor = &kernel.tensors[iterator.access.tensor];
+    let places = tensor.dims.iter().map(|size| size.map(|size| size as f64)).product::<Option<f64>>();
+    places.zip(tensor.nnz).is_none_or(|(places, values)| values as f64 * PLACES >= places)
+}
+
 /// The variables whose loops are innermost and meet levels that are tested, and no others.
 fn tested(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
     match stmt {
@@ -261,7 +274,8 @@ fn tested(kernel: &Kernel, stmt: &Stmt) -> Vec<VarId> {
         Stmt::Where { consumer, producer } => [tested(kernel, consumer), tested(kernel, producer)].concat(),
         Stmt::Forall(var, body) if matches!(**body, Stmt::Assign(_)) => {
             let all = Lattice::build(kernel, body, *var).is_ok_and(|lattice| {
-                !lattice.iterators.is_empty() && lattice.iterators.iter().all(|it| advances_by_words(kernel, it))
+                let is_tested = |it: &Iterator| advances_by_words(kernel, it) && is_filled(kernel, it);
+                !lattice.iterators.is_empty() && lattice.iterators.iter().all(is_tested)
             });
             if all { vec![*var] } else { Vec::new() }
         }

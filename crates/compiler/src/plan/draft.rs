@@ -23,7 +23,7 @@ use super::commands::order_command;
 use super::convert::{free_name, old_values, read_converted, read_from, rename, stored_as};
 use super::{
     Conversion, Plan, Request, Search, Source, across, auto, cost, factor, finish, gathers, given, insert, lists,
-    opened, order, same, storage, terms, workspaces,
+    order, same, storage, terms, workspaces,
 };
 use crate::algebra::{background, fills, is_left_out, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
@@ -239,15 +239,11 @@ impl<'a> Draft<'a> {
     /// The order of the loops: searched for, then as the schedule says.
     fn ordered(&mut self, orders: &[&Command]) -> Result<Vec<VarId>, Diagnostic> {
         let Request { search, strict, memory, .. } = *self.request;
-        let is_mirrored = self.rhs.accesses().iter().any(|access| self.kernel.tensors[access.tensor].is_unique);
-        if search == Search::Cost && self.request.schedule.is_none() && !is_mirrored {
-            let (conversions, notes) = (&mut self.conversions, &mut self.notes);
-            self.rhs = opened::operands(&mut self.kernel, (&self.lhs, self.rhs.clone()), memory, conversions, notes);
-        }
         let mut choice = order::choose(&self.kernel, &self.lhs, &self.rhs, search, memory);
         // A sum inside a product can be done first, or for each term of the product: the cheaper is chosen. A strict kernel
         // computes the expression as written.
         let flat = flatten(&self.kernel.tensors, self.rhs.clone());
+        let is_mirrored = self.rhs.accesses().iter().any(|access| self.kernel.tensors[access.tensor].is_unique);
         if flat != self.rhs && !strict && !is_mirrored {
             let other = order::choose(&self.kernel, &self.lhs, &flat, search, memory);
             if other.cost < choice.cost || search == Search::Plain {

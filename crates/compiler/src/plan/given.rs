@@ -60,9 +60,14 @@ pub(super) fn redirect(command: &mut CommandKind, rhs: &Expr, conversions: &[Con
         made.map(|conversion| conversion.tensor)
             .find(|&tensor| read.contains(&AccessKey { tensor, vars: access.vars.clone() }))
     };
+    rename_in(command, &to);
+}
+
+/// A command with its accesses redirected to the tensors that `to` gives.
+pub(super) fn rename_in(command: &mut CommandKind, to: &impl Fn(&Access) -> Option<TensorId>) {
     match command {
         CommandKind::Pos { access, .. } => access.tensor = to(access).unwrap_or(access.tensor),
-        CommandKind::Precompute { expr, .. } => *expr = rename(expr.clone(), &to),
+        CommandKind::Precompute { expr, .. } => *expr = rename(expr.clone(), to),
         _ => {}
     }
 }

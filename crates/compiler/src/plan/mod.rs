@@ -159,10 +159,15 @@ pub struct Request<'a> {
 /// The reason why the user's schedule cannot be carried out, with the place in its text; an internal error if the plan violates the
 /// invariants of concrete notation.
 pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
-    use packed::Sight;
     if let Some(stored) = as_stored(program, statement) {
         return plan(&stored, statement, request);
     }
+    opened::plan(program, statement, request).unwrap_or_else(|| plan_as_it_is(program, statement, request))
+}
+
+/// Plans a statement whose operands are read as they are stored, unless its loops demand otherwise.
+fn plan_as_it_is(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
+    use packed::Sight;
     let Some(settled) = packed::settled(program, statement, Sight::Arrays) else {
         return plan_as_seen(program, statement, request);
     };
