@@ -268,6 +268,14 @@ fn operands_whose_rows_would_be_searched_for_are_read_by_rows() {
         assert!(text.contains(&note), "{format}: {text}");
     }
     assert!(!folder.succeed(&format!("run {line} -f A:csr")).contains("is converted"));
+    // The schedule names the operand that is looked up by its own name, so that it can be given.
+    let line = "'t = A(i,j) * A(j,k) * A(i,k)' -g 'A:uniform(8)' -d A:1000,1000 --check --json";
+    for format in ["coo", "csb(64)"] {
+        let json: Value = serde_json::from_str(&folder.succeed(&format!("run {line} -f 'A:{format}'"))).unwrap();
+        let schedule = json["schedule"].as_str().unwrap();
+        assert!(!schedule.contains("by_order"), "{format}: {schedule}");
+        folder.succeed(&format!("run {line} -f 'A:{format}' -s '{schedule}'"));
+    }
 }
 
 #[test]
