@@ -268,6 +268,9 @@ fn operands_whose_rows_would_be_searched_for_are_read_by_rows() {
         assert!(text.contains(&note), "{format}: {text}");
     }
     assert!(!folder.succeed(&format!("run {line} -f A:csr")).contains("is converted"));
+    let line = "'C(i,j) = A(i,j) + A(j,i)' -g 'A:uniform(8)' -d A:1000,1000 -f A:dh -f C:csr --explain --check";
+    let text = folder.succeed(&format!("run {line}"));
+    assert_eq!(text.matches("`A` (dh) is converted to ").count(), 2, "looked up at all coordinates: {text}");
     // The schedule names the operand that is looked up by its own name, so that it can be given.
     let line = "'t = A(i,j) * A(j,k) * A(i,k)' -g 'A:uniform(8)' -d A:1000,1000 --check --json";
     for format in ["coo", "csb(64)"] {

@@ -51,7 +51,7 @@ pub(super) fn plan(
     }
     let request = Request { schedule: schedule.as_ref(), ..*request };
     let plan = plan_as_it_is(&opened.program, &opened.statement, &request);
-    Some(plan.map(|plan| opened.as_of_program(plan)))
+    Some(plan.map(|plan| opened.of_program(plan)))
 }
 
 /// The statement with the operands converted that are worth it; `None` if none is.
@@ -108,7 +108,7 @@ impl Opened {
     }
 
     /// A plan for the statement as one of the program.
-    fn as_of_program(self, mut plan: Plan) -> Plan {
+    fn of_program(self, mut plan: Plan) -> Plan {
         let origin = |tensor: TensorId| self.made.iter().find(|made| made.tensor == tensor).map(|made| made.source);
         for conversion in &mut plan.conversions {
             conversion.source = origin(conversion.source).unwrap_or(conversion.source);

@@ -5,6 +5,7 @@ use lacunar_formats::{Format, IndexWidth, Level};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt};
 use lacunar_notation::{Access, AssignOp, Expr, Role, Tensor, TensorId, VarId, WorkspaceKind};
 
+use super::convert::rename;
 use crate::concretize::turn;
 use crate::iterate::iterators::{AccessKey, Iterator, Mode, level_var};
 use crate::iterate::lattice::Lattice;
@@ -54,6 +55,23 @@ pub(super) fn discordant(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[Var
             let format = format.plain();
             found.push((key, format));
         }
+    }
+    // What is converted may have gone through all coordinates, at which another one was looked up.
+    let is_settled = |access: &&Access| {
+        kernel.tensors[access.tensor].format.is_plain() || found.iter().any(|(key, _)| *key == AccessKey::from(*access))
+    };
+    if !found.is_empty() && !rhs.accesses().iter().all(is_settled) {
+        let (mut kernel, mut rhs) = (kernel.clone(), rhs.clone());
+        for (key, format) in &found {
+            let own = Tensor { format: format.clone(), ..kernel.tensors[key.tensor].clone() };
+            let made = match own.is_in_any_order() {
+                true => own,
+                false => Tensor { role: Role::Input, indicator: None, ..own },
+            };
+            let made = kernel.tensors.push(made);
+            rhs = rename(rhs, &|access| (AccessKey::from(access) == *key).then_some(made));
+        }
+        found.extend(discordant(&kernel, lhs, &rhs, order));
     }
     found
 }

@@ -6,7 +6,7 @@ use lacunar::{Backend, DynTensor, Format, Kernel, Operator, Options, Shape, Tens
 
 const REGIONS: &str = "op u(a, b) { both a * b, left (-a) }\nC(i,j) = u(A(i,j), B(i,j))";
 const REDUCTION: &str =
-    "op top(a, b) = max(a, b) { identity -inf, commutative, associative, idempotent }\ny(i) top= A(i,j)";
+    "op top(a, b) = select(a > b, a, b) { identity -inf, commutative, associative, idempotent }\ny(i) top= A(i,j)";
 
 fn backends() -> Vec<Backend> {
     let mut backends = vec![Backend::Interpreter, Backend::C];

@@ -380,13 +380,15 @@ fn sizes_that_overflow_together_are_no_matter() {
 }
 
 #[test]
-fn kernels_of_unique_elements_are_not_shipped() {
+fn kernels_that_complete_unique_elements_are_not_shipped() {
     let options = Options::new().format("A", Format::csr()).structure("A:symmetric").unwrap();
-    let source = "y(i) = A(i,j) * x(j)";
-    let ship = |options: &Options| Kernel::compile(source, options).unwrap().ship("spmv", Shape::Source);
-    assert!(ship(&options).is_ok());
-    let error = ship(&options.unique("A")).unwrap_err();
-    assert_eq!(error.code(), Some("E1018"), "{error}");
+    let ship = |source: &str, options: &Options| Kernel::compile(source, options).unwrap().ship("own", Shape::Source);
+    let (product, square) = ("y(i) = A(i,j) * x(j)", "C(i,k) = A(i,j) * A(j,k)");
+    assert!(ship(product, &options).is_ok() && ship(square, &options).is_ok());
+    let options = options.unique("A");
+    let taken = &ship(product, &options).unwrap().signatures[0].tensors[1];
+    assert_eq!(taken.unique.as_deref(), Some("[m, n] -> { [i, j] : m = n and 0 <= i <= j < n }"));
+    assert_eq!(ship(square, &options).err().unwrap().code(), Some("E1018"));
 }
 
 #[test]

@@ -40,7 +40,10 @@ impl FormatMistake {
                 let message = format!("the format of `{name}` cannot be chosen: its entries are not known here");
                 let hint = match result {
                     true => format!("leave the format of `{name}` away: the program tells one that suits its result"),
-                    false => "name a format, for example csr; `auto` is for inputs that statements read, and that files give before all statements".to_string(),
+                    false => format!(
+                        "read `{name}` from a file at the beginning, before all statements, of which one reads it; or name a format, \
+                         for example csr"
+                    ),
                 };
                 Diagnostic::error("E0409", message).label(span, format!("declared `{format}`")).hint(hint)
             }
