@@ -36,7 +36,9 @@ pub fn apply(
     }
     for input in inputs.iter_mut() {
         let Some(structure) = structure_of(&checked, &input.name) else { continue };
-        if request.unique.contains(&input.name) {
+        let given = request.givens.get(&input.name);
+        let made = given.filter(|given| matches!(given.origin, Origin::Generated(_)));
+        if made.is_none() && request.unique.contains(&input.name) {
             complete(input, &structure, declarations)?;
             declare(declarations, input);
             continue;
@@ -45,8 +47,6 @@ pub fn apply(
             // Compared, or made so, when it was stored.
             continue;
         }
-        let given = request.givens.get(&input.name);
-        let made = given.filter(|given| matches!(given.origin, Origin::Generated(_)));
         let params = sizes(&input.tensor);
         match made {
             Some(_) => input.tensor = of_library(&input.name, input.tensor.with_structure(&structure, &params))?,

@@ -219,6 +219,7 @@ fn a_file_may_have_the_unique_elements_alone() {
         let flags = format!("-f 'A:{format}' -p A:symmetric --unique A -i A:upper.mtx --check");
         assert_eq!(folder.succeed(&format!("{line} {flags}")), "1 3.0\n2 9.0\n3 5.0\n", "{format}");
     }
+    folder.succeed("run 'y(i) = A(i,j) * x(j)' -g x:ones -g A:rand -d A:3,3 -p A:symmetric --unique A --check");
     folder.fail(&format!("{line} -p A:symmetric --unique A -i A:lower.mtx"), 3, "element (2, 0) is 1");
     folder.fail(&format!("{line} -p A:symmetric -i A:upper.mtx"), 3, "`--unique A`");
 }

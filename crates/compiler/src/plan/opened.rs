@@ -59,25 +59,23 @@ fn opened(program: &Program, statement: &Assignment, request: &Request<'_>) -> O
     if request.search != Search::Cost || !program.loops.is_empty() {
         return None;
     }
+    let mut candidates = candidates_of(program, statement, request);
+    if candidates.is_empty() {
+        return None;
+    }
     let mut now =
         Opened { program: program.clone(), statement: statement.clone(), made: Vec::new(), notes: Vec::new() };
-    let mut work = None;
-    loop {
-        let candidates = candidates(&now.program, &now.statement, request);
-        if candidates.is_empty() {
-            break;
-        }
-        let before = match work {
-            Some(before) => before,
-            None => now.work(request)?,
-        };
+    let mut work = now.work(request)?;
+    while !candidates.is_empty() {
         let tried = candidates.iter().filter_map(|(key, format)| {
             let (opened, conversion) = now.with(key, format);
-            Some((opened.work(request)? + conversion, opened))
+            let may_be_worth_it = conversion * GAIN < work;
+            may_be_worth_it.then(|| Some((opened.work(request)? + conversion, opened)))?
         });
-        let best = tried.min_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(least, _)| least * GAIN < before);
-        let Some((least, opened)) = best else { break };
-        (work, now) = (Some(least), opened);
+        let best = tried.min_by(|(a, _), (b, _)| a.total_cmp(b)).filter(|(least, _)| least * GAIN < work);
+        let Some(best) = best else { break };
+        (work, now) = best;
+        candidates = candidates_of(&now.program, &now.statement, request);
     }
     (!now.made.is_empty()).then_some(now)
 }
@@ -126,7 +124,7 @@ impl Opened {
 }
 
 /// The operands that loops cannot follow row by row, each in formats that have a place for every coordinate of a dimension.
-fn candidates(program: &Program, statement: &Assignment, request: &Request<'_>) -> Vec<(AccessKey, Format)> {
+fn candidates_of(program: &Program, statement: &Assignment, request: &Request<'_>) -> Vec<(AccessKey, Format)> {
     let accesses = distinct_accesses(&statement.rhs);
     let is_sparse = |key: &&AccessKey| {
         let tensor = &program.tensors[key.tensor];
