@@ -11,37 +11,18 @@ use half::{bf16, f16};
 use lacunar_formats::{DType, One, Scalar};
 use num_complex::Complex;
 
-use crate::values::Element;
-use crate::words::Word;
-
 /// The element types, of which no other crate makes more.
 pub trait ScalarBits: Sized {
-    /// The word that stands for an element where it is only moved or added.
-    type Word: Word;
     /// The element with the bits of a scalar of its type.
     fn from_scalar(scalar: Scalar) -> Self;
     /// The scalar with the element's bits.
     fn to_scalar(self) -> Scalar;
-
-    /// The element as a word.
-    fn to_word(self) -> Self::Word {
-        Self::Word::of(self.to_scalar())
-    }
-
-    /// The element of a word of its type.
-    fn from_word(word: Self::Word) -> Self
-    where
-        Self: Element,
-    {
-        Self::from_scalar(word.scalar(Self::DTYPE))
-    }
 }
 
 /// Numbers by the expressions for their bits, from a scalar's and to them.
 macro_rules! by_bits {
-    ($($ty:ty, $variant:ident, $word:ty: |$bits:ident| $of:expr, |$value:ident| $to:expr;)*) => { $(
+    ($($ty:ty, $variant:ident: |$bits:ident| $of:expr, |$value:ident| $to:expr;)*) => { $(
         impl ScalarBits for $ty {
-            type Word = $word;
             fn from_scalar(scalar: Scalar) -> $ty {
                 let $bits = scalar.bits;
                 $of
@@ -55,23 +36,22 @@ macro_rules! by_bits {
 }
 
 by_bits! {
-    bool, Bool, u8: |bits| bits & 1 == 1, |value| u64::from(value);
-    i8, I8, u8: |bits| bits as i8, |value| value as i64 as u64;
-    i16, I16, u16: |bits| bits as i16, |value| value as i64 as u64;
-    i32, I32, u32: |bits| bits as i32, |value| value as i64 as u64;
-    i64, I64, [u32; 2]: |bits| bits as i64, |value| value as u64;
-    u8, U8, u8: |bits| bits as u8, |value| u64::from(value);
-    u16, U16, u16: |bits| bits as u16, |value| u64::from(value);
-    u32, U32, u32: |bits| bits as u32, |value| u64::from(value);
-    u64, U64, [u32; 2]: |bits| bits, |value| value;
-    f16, F16, u16: |bits| f16::from_bits(bits as u16), |value| u64::from(value.to_bits());
-    bf16, BF16, u16: |bits| bf16::from_bits(bits as u16), |value| u64::from(value.to_bits());
-    f32, F32, u32: |bits| f32::from_bits(bits as u32), |value| u64::from(value.to_bits());
-    f64, F64, [u32; 2]: |bits| f64::from_bits(bits), |value| value.to_bits();
+    bool, Bool: |bits| bits & 1 == 1, |value| u64::from(value);
+    i8, I8: |bits| bits as i8, |value| value as i64 as u64;
+    i16, I16: |bits| bits as i16, |value| value as i64 as u64;
+    i32, I32: |bits| bits as i32, |value| value as i64 as u64;
+    i64, I64: |bits| bits as i64, |value| value as u64;
+    u8, U8: |bits| bits as u8, |value| u64::from(value);
+    u16, U16: |bits| bits as u16, |value| u64::from(value);
+    u32, U32: |bits| bits as u32, |value| u64::from(value);
+    u64, U64: |bits| bits, |value| value;
+    f16, F16: |bits| f16::from_bits(bits as u16), |value| u64::from(value.to_bits());
+    bf16, BF16: |bits| bf16::from_bits(bits as u16), |value| u64::from(value.to_bits());
+    f32, F32: |bits| f32::from_bits(bits as u32), |value| u64::from(value.to_bits());
+    f64, F64: |bits| f64::from_bits(bits), |value| value.to_bits();
 }
 
 impl ScalarBits for Complex<f32> {
-    type Word = [u32; 2];
     fn from_scalar(scalar: Scalar) -> Complex<f32> {
         Complex::new(f32::from_bits(scalar.bits as u32), f32::from_bits(scalar.imag as u32))
     }
@@ -81,7 +61,6 @@ impl ScalarBits for Complex<f32> {
 }
 
 impl ScalarBits for Complex<f64> {
-    type Word = [u64; 2];
     fn from_scalar(scalar: Scalar) -> Complex<f64> {
         Complex::new(f64::from_bits(scalar.bits), f64::from_bits(scalar.imag))
     }
@@ -92,7 +71,6 @@ impl ScalarBits for Complex<f64> {
 
 /// A pattern has no values: elements that it does not store are 0.
 impl ScalarBits for One {
-    type Word = One;
     fn from_scalar(_: Scalar) -> One {
         One
     }

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::alloc::make_room;
 use crate::dispatch::with_element;
-use crate::{AllocError, Buffer, Convert, Number, Values, element_of, pool, scalar_of};
+use crate::{AllocError, Buffer, Convert, Element, Number, Values, pool, scalar_of};
 use lacunar_formats::{DType, Kind, Scalar};
 use lacunar_sets::Coefficient;
 
@@ -98,14 +98,13 @@ impl<T: Convert> Elements for &[T] {
 }
 
 /// A value times a coefficient; `None` if that is a fraction.
-pub(crate) fn multiplied(value: Scalar, by: Coefficient) -> Option<Scalar> {
-    fn of<T: Convert>(value: Scalar, by: Coefficient) -> Scalar {
-        scalar_of(T::from_number(times::<T>(element_of::<T>(value).number(), by)))
+pub(crate) fn multiplied<T: Element>(value: T, by: Coefficient) -> Option<T> {
+    if by.is_one() {
+        return Some(value);
     }
-    match by.is_one() {
-        true => Some(value),
-        false => (by.denominator() == 1).then(|| with_element!(value.ty, T => of::<T>(value, by))),
-    }
+    let one = Buffer::from_vec(vec![value]);
+    let gathered = elements(&one).gathered(&[(0, by)]).ok()?;
+    (by.denominator() == 1).then(|| T::unwrap(&gathered).and_then(|values| values.first().copied()))?
 }
 
 fn times<T: Convert>(number: Number, by: Coefficient) -> Number {

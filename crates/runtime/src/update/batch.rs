@@ -10,21 +10,19 @@
 //!
 //! Formats that take no changes in place are made anew once, from a list of the entries with the changes merged into it; so are
 //! others if there are about as many changes as entries.
-//!
-//! Values are words ([`words`](crate::words)), so that this code is compiled for each size of elements and not for each type.
 
-use lacunar_formats::{DType, Format, Scalar};
+use lacunar_formats::Format;
 
 use super::sorted::Sorted;
 use super::{exchange, is_updated_in_place};
-use crate::array::Array;
-use crate::buffer::Buffer;
 use crate::coo::{Coo, Coordinates};
+use crate::dispatch::with_word;
 use crate::error::StorageError;
+use crate::fill::{element_of, scalar_of};
 use crate::nodes::{Put, may_refuse};
 use crate::tensor::Tensor;
 use crate::values::Element;
-use crate::words::{Sum, Word};
+use crate::words::Word;
 
 /// Changes of the entries of a tensor.
 ///
@@ -41,19 +39,12 @@ use crate::words::{Sum, Word};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch<T> {
-    places: Places,
-    changes: Vec<Change<T>>,
-}
-
-/// The coordinates of changes.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Places {
     order: usize,
     /// The number of coordinates of the first change that has another one.
     other: Option<usize>,
     /// The coordinates of each change, one after the other.
     coordinates: Vec<u64>,
-    len: usize,
+    pub(super) changes: Vec<Change<T>>,
 }
 
 /// A change of an entry.
@@ -81,7 +72,7 @@ pub struct Updated {
 impl<T: Element> Batch<T> {
     /// No changes of a tensor of an order.
     pub fn new(order: usize) -> Batch<T> {
-        Batch { places: Places::new(order), changes: Vec::new() }
+        Batch { order, other: None, coordinates: Vec::new(), changes: Vec::new() }
     }
 
     /// Stores a value at coordinates, whatever is there. Coordinates that are too few or too many are an error of the update.
@@ -100,7 +91,10 @@ impl<T: Element> Batch<T> {
     }
 
     fn push(&mut self, coordinates: &[u64], change: Change<T>) -> &mut Batch<T> {
-        self.places.push(coordinates);
+        if coordinates.len() != self.order {
+            self.other.get_or_insert(coordinates.len());
+        }
+        self.coordinates.extend_from_slice(coordinates);
         self.changes.push(change);
         self
     }
@@ -114,85 +108,55 @@ impl<T: Element> Batch<T> {
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
-}
-
-impl Places {
-    pub fn new(order: usize) -> Places {
-        Places { order, other: None, coordinates: Vec::new(), len: 0 }
-    }
-
-    pub fn push(&mut self, coordinates: &[u64]) {
-        if coordinates.len() != self.order {
-            self.other.get_or_insert(coordinates.len());
-        }
-        self.coordinates.extend_from_slice(coordinates);
-        self.len += 1;
-    }
-
-    /// The number of changes.
-    pub fn len(&self) -> usize {
-        self.len
-    }
 
     /// The coordinates of a change.
-    pub fn at(&self, number: u32) -> &[u64] {
+    pub(super) fn at(&self, number: u32) -> &[u64] {
         let first = number as usize * self.order;
         &self.coordinates[first..first + self.order]
     }
 }
 
-impl<T> Change<T> {
-    /// The same change of the words of elements.
-    fn map<V>(self, word: impl Fn(T) -> V) -> Change<V> {
+impl<T: Element> Change<T> {
+    /// The value of an entry that is not stored before, of a tensor of a fill value. Nothing of one that is removed.
+    pub(super) fn fresh(self, fill: T) -> Option<T> {
         match self {
-            Change::Set(value) => Change::Set(word(value)),
-            Change::Add(value) => Change::Add(word(value)),
-            Change::Remove => Change::Remove,
+            Change::Set(value) => Some(value),
+            Change::Add(value) => Some(sum(fill, value)),
+            Change::Remove => None,
         }
-    }
-}
-
-/// What the values of changes depend on in a tensor.
-#[derive(Clone, Copy)]
-pub(super) struct Rules<V> {
-    pub fill: V,
-    sum: Sum<V>,
-}
-
-impl<V: Word> Rules<V> {
-    pub fn of(fill: Scalar) -> Rules<V> {
-        Rules { fill: V::of(fill), sum: V::sum(fill.ty) }
-    }
-}
-
-impl<V: Word> Change<V> {
-    /// The value of an entry that is not stored before. Nothing of one that is removed.
-    pub(super) fn fresh(self, rules: Rules<V>) -> Option<V> {
-        self.applied(rules.fill, rules)
     }
 
     /// The value of an entry that has one before.
-    pub(super) fn applied(self, before: V, rules: Rules<V>) -> Option<V> {
+    pub(super) fn applied(self, before: T) -> Option<T> {
         match self {
             Change::Set(value) => Some(value),
-            Change::Add(value) => Some((rules.sum)(before, value)),
+            Change::Add(value) => Some(sum(before, value)),
             Change::Remove => None,
         }
     }
 
     /// This change, and then another.
-    pub(super) fn then(self, next: Change<V>, rules: Rules<V>) -> Change<V> {
+    pub(super) fn then(self, next: Change<T>, fill: T) -> Change<T> {
         match (self, next) {
-            (Change::Set(value), Change::Add(more)) => Change::Set((rules.sum)(value, more)),
-            (Change::Remove, Change::Add(more)) => Change::Set((rules.sum)(rules.fill, more)),
-            (Change::Add(value), Change::Add(more)) => Change::Add((rules.sum)(value, more)),
+            (Change::Set(value), Change::Add(more)) => Change::Set(sum(value, more)),
+            (Change::Remove, Change::Add(more)) => Change::Set(sum(fill, more)),
+            (Change::Add(value), Change::Add(more)) => Change::Add(sum(value, more)),
             (_, next) => next,
         }
     }
 }
 
+/// The sum of two elements.
+fn sum<T: Element>(one: T, other: T) -> T {
+    let ty = T::DTYPE;
+    with_word!(ty, V => {
+        let (one, other) = (V::of(scalar_of(one)), V::of(scalar_of(other)));
+        element_of(V::sum(ty)(one, other).scalar(ty))
+    })
+}
+
 /// A change that was carried out: the change's number, and the value before, if the entry was there.
-pub(super) type Done<V> = (u32, Option<V>);
+pub(super) type Done<T> = (u32, Option<T>);
 
 impl Tensor {
     /// Carries out all changes of a batch, or none.
@@ -201,47 +165,29 @@ impl Tensor {
     /// Coordinates are too few or too many, one is not below the size of its dimension, the elements are of another type, the format
     /// cannot hold the entries, or memory is refused. The tensor has the same entries as before then.
     pub fn update<T: Element>(&mut self, batch: &Batch<T>) -> Result<Updated, StorageError> {
-        self.check_places(&batch.places, T::DTYPE)?;
-        let changes: Vec<_> = batch.changes.iter().map(|change| change.map(T::to_word)).collect();
-        self.carry_out(&batch.places, &changes)
-    }
-
-    /// Checks that changes of entries of a type may be carried out.
-    pub(super) fn check_places(&self, places: &Places, dtype: DType) -> Result<(), StorageError> {
-        if places.len() == 0 {
-            return Ok(());
+        if batch.is_empty() {
+            return Ok(Updated::default());
         }
-        let wrong = places.other.or((places.order != self.order()).then_some(places.order));
+        let wrong = batch.other.or((batch.order != self.order()).then_some(batch.order));
         if let Some(found) = wrong {
             return Err(StorageError::Coordinates { found, order: self.order() });
         }
-        let count = u32::try_from(places.len()).map_err(|_| StorageError::overflow("the number of changes"))?;
-        (0..count).try_for_each(|number| self.check_entry(places.at(number), dtype))
-    }
-
-    /// Carries out changes that have been checked, all or none.
-    pub(super) fn carry_out<V: Word>(
-        &mut self,
-        places: &Places,
-        changes: &[Change<V>],
-    ) -> Result<Updated, StorageError> {
-        if changes.is_empty() {
-            return Ok(Updated::default());
-        }
-        let rules = Rules::of(self.fill());
+        let count = u32::try_from(batch.len()).map_err(|_| StorageError::overflow("the number of changes"))?;
+        (0..count).try_for_each(|number| self.check_entry(batch.at(number), T::DTYPE))?;
         if self.format().packing().is_some() {
-            return self.update_packed(places, changes, rules);
+            return self.update_packed(batch);
         }
-        let few = changes.len() as u64 <= (self.nnz() / PART).max(FEW);
+        let fill = element_of::<T>(self.fill());
+        let few = batch.len() as u64 <= (self.nnz() / PART).max(FEW);
         if few && is_updated_in_place(self.format()) {
             let modes = self.format().mode_order().to_vec();
-            let sorted = Sorted::of(places, changes, (&modes, self.dims()), rules)?;
+            let changes = batch.taken_together(&modes, self.dims(), fill)?;
             // Rows that are changed in place may have become such as cannot be made anew, and so not be restored.
             let refuses = self.parts_mut().2.iter_mut().any(may_refuse);
             let before = if refuses { Some(self.try_clone()?) } else { None };
             let updated = match self.has_rows() {
-                true => self.update_rows(places, sorted, rules),
-                false => self.update_in_place(places, &sorted, rules),
+                true => self.update_rows(batch, changes),
+                false => self.update_in_place(batch, &changes),
             };
             let updated = match (updated, before) {
                 (Err(error), Some(before)) => {
@@ -256,26 +202,19 @@ impl Tensor {
                 return Ok(updated);
             }
         }
-        self.update_anew(places, changes, rules)
+        let natural: Vec<usize> = (0..self.order()).collect();
+        self.update_anew(batch, &batch.taken_together(&natural, self.dims(), fill)?)
     }
 
     /// The same of a packed tensor, whose places stay.
-    fn update_packed<V: Word>(
-        &mut self,
-        places: &Places,
-        changes: &[Change<V>],
-        rules: Rules<V>,
-    ) -> Result<Updated, StorageError> {
-        let (dtype, zero) = (self.dtype(), Scalar::zero(self.dtype()));
+    fn update_packed<T: Element>(&mut self, batch: &Batch<T>) -> Result<Updated, StorageError> {
         let (mut updated, mut done) = (Updated::default(), Vec::new());
-        for (number, change) in (0..).zip(changes) {
-            let at = places.at(number);
-            let wanted = match (*change, self.get_packed(at)) {
-                (Change::Remove, _) => Ok(zero),
-                (Change::Set(value), _) => Ok(value.scalar(dtype)),
-                (Change::Add(value), before) => {
-                    before.map(|before| (rules.sum)(V::of(before.unwrap_or(zero)), value).scalar(dtype))
-                }
+        for (number, change) in (0..).zip(&batch.changes) {
+            let at = batch.at(number);
+            let wanted = match (*change, self.get_packed::<T>(at)) {
+                (Change::Remove, _) => Ok(T::default()),
+                (Change::Set(value), _) => Ok(value),
+                (Change::Add(value), before) => before.map(|before| sum(before.unwrap_or_default(), value)),
             };
             match wanted.and_then(|value| self.set_packed(at, value)) {
                 Ok(before) => {
@@ -290,7 +229,7 @@ impl Tensor {
                 }
                 Err(error) => {
                     for (number, before) in done.into_iter().rev() {
-                        self.set_packed(places.at(number), before.unwrap_or(zero))?;
+                        self.set_packed(batch.at(number), before.unwrap_or_default())?;
                     }
                     return Err(error);
                 }
@@ -300,17 +239,16 @@ impl Tensor {
     }
 
     /// The same one after the other; `None` if the tensor has to be made anew, and is as it was.
-    fn update_in_place<V: Word>(
+    fn update_in_place<T: Element>(
         &mut self,
-        places: &Places,
-        changes: &Sorted<V>,
-        rules: Rules<V>,
+        batch: &Batch<T>,
+        changes: &Sorted<T>,
     ) -> Result<Option<Updated>, StorageError> {
         let (mut updated, mut done, mut removed) = (Updated::default(), Vec::new(), Vec::new());
         for (number, change) in changes.iter() {
             let stored = match change {
                 Change::Remove => continue,
-                Change::Set(_) | Change::Add(_) => self.change(places.at(number), change, rules),
+                Change::Set(_) | Change::Add(_) => self.change(batch.at(number), change),
             };
             match stored {
                 Ok(Some(before)) => {
@@ -318,19 +256,19 @@ impl Tensor {
                     *(if before.is_some() { &mut updated.changed } else { &mut updated.inserted }) += 1;
                 }
                 failed => {
-                    self.undo(places, &done, &[])?;
+                    self.undo(batch, &done, &[])?;
                     return failed.map(|_| None);
                 }
             }
         }
         for (number, _) in changes.iter().filter(|(_, change)| *change == Change::Remove) {
-            match self.remove_in_place::<V>(places.at(number)) {
+            match self.remove_in_place::<T>(batch.at(number)) {
                 Ok(Some(before)) => {
                     updated.removed += u64::from(before.is_some());
                     removed.extend(before.map(|value| (number, value)));
                 }
                 failed => {
-                    self.undo(places, &done, &removed)?;
+                    self.undo(batch, &done, &removed)?;
                     return failed.map(|_| None);
                 }
             }
@@ -339,20 +277,16 @@ impl Tensor {
     }
 
     /// Sets a value or adds to it; the one before, if there was one. `None` if that cannot be done in place.
-    fn change<V: Word>(
-        &mut self,
-        at: &[u64],
-        change: Change<V>,
-        rules: Rules<V>,
-    ) -> Result<Option<Option<V>>, StorageError> {
+    fn change<T: Element>(&mut self, at: &[u64], change: Change<T>) -> Result<Option<Option<T>>, StorageError> {
+        let fill = element_of::<T>(self.fill());
         let (position, is_new) = match self.store(at)? {
             Some(Put::Before(position)) => (position, false),
             Some(Put::Now(position)) => (position, true),
             Some(Put::Nowhere) | None => return Ok(None),
         };
         let values = self.parts_mut().3;
-        let there = values.as_words::<V>().get(position as usize).copied();
-        let own = if is_new { change.fresh(rules) } else { change.applied(there.unwrap_or_default(), rules) };
+        let there = values.as_slice::<T>().and_then(|values| values.get(position as usize).copied());
+        let own = if is_new { change.fresh(fill) } else { change.applied(there.unwrap_or_default()) };
         let Some(own) = own else { return Ok(None) };
         let before = exchange(values, position, own)?;
         Ok(Some(before.filter(|_| !is_new)))
@@ -360,43 +294,41 @@ impl Tensor {
 
     /// Takes changes back: entries that were removed, then changes from the last on. If nodes cannot hold the states in between,
     /// it takes all back at once.
-    pub(super) fn undo<V: Word>(
+    pub(super) fn undo<T: Element>(
         &mut self,
-        places: &Places,
-        done: &[Done<V>],
-        removed: &[(u32, V)],
+        batch: &Batch<T>,
+        done: &[Done<T>],
+        removed: &[(u32, T)],
     ) -> Result<(), StorageError> {
         let before = removed.iter().map(|(number, value)| (*number, Some(*value))).chain(done.iter().rev().copied());
         let one_by_one = before.clone().try_for_each(|(number, value)| match value {
-            Some(value) => self.insert_word(places.at(number), value).map(drop),
-            None => self.remove_word::<V>(places.at(number)).map(drop),
+            Some(value) => self.insert(batch.at(number), value).map(drop),
+            None => self.remove::<T>(batch.at(number)).map(drop),
         });
         if !matches!(one_by_one, Err(StorageError::NotRepresentable { .. })) {
             return one_by_one;
         }
-        let (mut back, mut changes) = (Places::new(places.order), Vec::new());
+        let mut back = Batch::new(batch.order);
         for (number, value) in before {
-            back.push(places.at(number));
-            changes.push(value.map_or(Change::Remove, Change::Set));
+            let at = batch.at(number);
+            match value {
+                Some(value) => back.set(at, value),
+                None => back.remove(at),
+            };
         }
-        self.update_anew(&back, &changes, Rules::of(self.fill())).map(drop)
+        let natural: Vec<usize> = (0..self.order()).collect();
+        let changes = back.taken_together(&natural, self.dims(), element_of::<T>(self.fill()))?;
+        self.update_anew(&back, &changes).map(drop)
     }
 
-    /// Makes the tensor anew from its entries and changes.
-    fn update_anew<V: Word>(
-        &mut self,
-        places: &Places,
-        changes: &[Change<V>],
-        rules: Rules<V>,
-    ) -> Result<Updated, StorageError> {
-        let natural: Vec<usize> = (0..self.order()).collect();
-        let changes = Sorted::of(places, changes, (&natural, self.dims()), rules)?;
+    /// Makes the tensor anew from its entries and changes in natural order.
+    fn update_anew<T: Element>(&mut self, batch: &Batch<T>, changes: &Sorted<T>) -> Result<Updated, StorageError> {
         let stored = self.convert(&Format::csf(self.order()))?.to_coo()?;
-        let old = Buffer::from_values(stored.values);
-        let old = old.as_words::<V>();
+        let fill = element_of::<T>(self.fill());
+        let old = T::unwrap(&stored.values).map_or(&[][..], Vec::as_slice);
         let mut columns: Vec<Coordinates> = self.dims().iter().map(|size| Coordinates::for_size(*size)).collect();
         let (mut values, mut updated) = (Vec::with_capacity(old.len() + changes.numbers.len()), Updated::default());
-        let mut take = |at: &[u64], value: V| {
+        let mut take = |at: &[u64], value: T| {
             columns.iter_mut().zip(at).for_each(|(column, coordinate)| column.push(*coordinate));
             values.push(value);
         };
@@ -404,11 +336,11 @@ impl Tensor {
         let mut next = changes.iter().peekable();
         for (k, value) in old.iter().enumerate() {
             own.iter_mut().zip(&stored.coords).for_each(|(own, column)| *own = column.get(k).unwrap_or_default());
-            while let Some((number, change)) = next.next_if(|(number, _)| places.at(*number) < own.as_slice()) {
-                put_new(places.at(number), change, rules, &mut updated, &mut take);
+            while let Some((number, change)) = next.next_if(|(number, _)| batch.at(*number) < own.as_slice()) {
+                put_new(batch.at(number), change, fill, &mut updated, &mut take);
             }
-            match next.next_if(|(number, _)| places.at(*number) == own.as_slice()) {
-                Some((_, change)) => match change.applied(*value, rules) {
+            match next.next_if(|(number, _)| batch.at(*number) == own.as_slice()) {
+                Some((_, change)) => match change.applied(*value) {
                     Some(new) => {
                         updated.changed += 1;
                         take(&own, new);
@@ -418,9 +350,8 @@ impl Tensor {
                 None => take(&own, *value),
             }
         }
-        next.for_each(|(number, change)| put_new(places.at(number), change, rules, &mut updated, &mut take));
-        let values = Buffer::from_words(Array::copy_of(&values)?, self.dtype()).to_values()?;
-        let list = Coo { dims: self.dims().to_vec(), coords: columns, values };
+        next.for_each(|(number, change)| put_new(batch.at(number), change, fill, &mut updated, &mut take));
+        let list = Coo { dims: self.dims().to_vec(), coords: columns, values: T::wrap(values) };
         let (format, fill): (Format, _) = (self.format().clone(), self.fill());
         *self = Tensor::from_coo_filled(list, &format, fill)?;
         Ok(updated)
@@ -428,14 +359,14 @@ impl Tensor {
 }
 
 /// Takes a change of an entry that is not stored.
-fn put_new<V: Word>(
+fn put_new<T: Element>(
     at: &[u64],
-    change: Change<V>,
-    rules: Rules<V>,
+    change: Change<T>,
+    fill: T,
     updated: &mut Updated,
-    take: &mut impl FnMut(&[u64], V),
+    take: &mut impl FnMut(&[u64], T),
 ) {
-    if let Some(value) = change.fresh(rules) {
+    if let Some(value) = change.fresh(fill) {
         take(at, value);
         updated.inserted += 1;
     }
@@ -449,7 +380,7 @@ const FEW: u64 = 64;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use lacunar_formats::FormatSpec;
+    use lacunar_formats::{DType, FormatSpec};
 
     use super::*;
     use crate::nodes::limit;

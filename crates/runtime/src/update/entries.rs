@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use super::Updated;
-use super::batch::{Change, Places};
+use super::{Batch, Updated};
 use crate::buffer::Buffer;
 use crate::coo::Coordinates;
-use crate::dispatch::with_word;
+use crate::dispatch::with_element;
 use crate::error::StorageError;
 use crate::tensor::Tensor;
 
@@ -38,17 +37,18 @@ impl Tensor {
             let (found, expected) = (values.dtype(), self.dtype().to_string());
             return Err(StorageError::Type { what: "the entries".to_string(), found, expected });
         }
-        let range = range.start.min(values.len())..range.end.min(values.len());
-        let (mut places, mut at) = (Places::new(columns.len()), vec![0; columns.len()]);
-        for number in range.clone() {
-            at.iter_mut().zip(columns).for_each(|(at, column)| *at = column.get(number).unwrap_or(u64::MAX));
-            places.push(&at);
-        }
-        self.check_places(&places, self.dtype())?;
-        with_word!(self.dtype(), V => {
-            let words = values.as_words::<V>();
-            let change = |number: usize| if removes { Change::Remove } else { Change::Set(words[number]) };
-            self.carry_out(&places, &range.map(change).collect::<Vec<_>>())
+        with_element!(self.dtype(), T => {
+            let values = values.as_slice::<T>().unwrap_or_default();
+            let mut batch = Batch::<T>::new(columns.len());
+            let mut at = vec![0; columns.len()];
+            for (number, value) in values.iter().enumerate().take(range.end).skip(range.start) {
+                at.iter_mut().zip(columns).for_each(|(at, column)| *at = column.get(number).unwrap_or(u64::MAX));
+                match removes {
+                    true => batch.remove(&at),
+                    false => batch.set(&at, *value),
+                };
+            }
+            self.update(&batch)
         })
     }
 }

@@ -12,18 +12,16 @@
 //!              values 5 6 . 7 .                       values 5 9 6 7 .
 //! ```
 
-use lacunar_formats::{Format, LevelKind, Scalar};
+use lacunar_formats::{Format, LevelKind};
 
 use super::{exchange, is_updated_in_place, payload_of};
-use crate::dispatch::with_values;
+use crate::coo::Coo;
 use crate::error::StorageError;
-use crate::fill::{element_of, scalar_of};
 use crate::nodes::{Payload, Put, put_quickly};
 use crate::spread::gather;
 use crate::storage::{Place, Places, Spread};
 use crate::tensor::Tensor;
 use crate::values::Element;
-use crate::words::Word;
 
 impl Tensor {
     /// Stores a value at coordinates, and gives that which was stored there, if there was one.
@@ -43,14 +41,8 @@ impl Tensor {
     /// ```
     pub fn insert<T: Element>(&mut self, coordinates: &[u64], value: T) -> Result<Option<T>, StorageError> {
         self.check_entry(coordinates, T::DTYPE)?;
-        Ok(self.insert_word(coordinates, value.to_word())?.map(T::from_word))
-    }
-
-    /// The same of an entry that has been checked.
-    #[inline]
-    pub(super) fn insert_word<V: Word>(&mut self, coordinates: &[u64], value: V) -> Result<Option<V>, StorageError> {
         if self.format().packing().is_some() {
-            return Ok(self.set_packed(coordinates, value.scalar(self.dtype()))?.map(V::of));
+            return self.set_packed(coordinates, value);
         }
         let quick = self.change_row(coordinates, |level, values, at| put_quickly(level, values, at, value));
         match quick.map_or_else(|| self.insert_in_place(coordinates, value), |before| Ok(Some(before)))? {
@@ -58,16 +50,16 @@ impl Tensor {
                 self.tidy();
                 Ok(before)
             }
-            None => Ok(self.insert_anew(coordinates, value.scalar(self.dtype()))?.map(V::of)),
+            None => self.insert_anew(coordinates, value),
         }
     }
 
     /// The same if the tensor need not be made anew; `None` if it must.
-    pub(super) fn insert_in_place<V: Word>(
+    pub(super) fn insert_in_place<T: Element>(
         &mut self,
         coordinates: &[u64],
-        value: V,
-    ) -> Result<Option<Option<V>>, StorageError> {
+        value: T,
+    ) -> Result<Option<Option<T>>, StorageError> {
         match self.store(coordinates)? {
             Some(Put::Before(position)) => Ok(Some(exchange(self.parts_mut().3, position, value)?)),
             Some(Put::Now(position)) => {
@@ -162,16 +154,13 @@ impl Tensor {
     }
 
     /// The same by way of a list.
-    fn insert_anew(&mut self, coordinates: &[u64], value: Scalar) -> Result<Option<Scalar>, StorageError> {
+    fn insert_anew<T: Element>(&mut self, coordinates: &[u64], value: T) -> Result<Option<T>, StorageError> {
         let mut list = self.convert(&Format::csf(self.order()))?.to_coo()?;
         let here = |k: &usize| list.coords.iter().zip(coordinates).all(|(column, own)| column.get(*k) == Some(*own));
         let before = match (0..list.values.len()).find(here) {
-            Some(k) => with_values!(&mut list.values, values => {
-                Some(scalar_of(std::mem::replace(&mut values[k], element_of(value))))
-            }),
+            Some(k) => T::unwrap_mut(&mut list.values).map(|values| std::mem::replace(&mut values[k], value)),
             None => {
-                list.coords.iter_mut().zip(coordinates).for_each(|(column, own)| column.push(*own));
-                with_values!(&mut list.values, values => values.push(element_of(value)));
+                append(&mut list, coordinates, value);
                 None
             }
         };
@@ -181,12 +170,20 @@ impl Tensor {
     }
 }
 
+/// Appends an entry to a list of values of its type.
+fn append<T: Element>(list: &mut Coo, coordinates: &[u64], value: T) {
+    list.coords.iter_mut().zip(coordinates).for_each(|(column, own)| column.push(*own));
+    if let Some(values) = T::unwrap_mut(&mut list.values) {
+        values.push(value);
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use lacunar_formats::{DType, FormatSpec, IndexWidth};
+    use lacunar_formats::{DType, FormatSpec, IndexWidth, Scalar};
 
     use super::*;
     use crate::random::SplitMix;

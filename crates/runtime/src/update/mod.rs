@@ -37,7 +37,7 @@ use crate::fill::element_of;
 use crate::nodes::Payload;
 use crate::storage::LevelStorage;
 use crate::tensor::Tensor;
-use crate::words::Word;
+use crate::values::Element;
 
 impl Tensor {
     /// Checks that an entry of a type may be stored at coordinates.
@@ -135,8 +135,8 @@ fn payload_of<'a>(below: &'a mut [LevelStorage], values: &'a mut Buffer, fill: S
 }
 
 /// Puts a value in the place of another of its type, which it gives.
-fn exchange<V: Word>(values: &mut Buffer, at: u64, value: V) -> Result<Option<V>, StorageError> {
+fn exchange<T: Element>(values: &mut Buffer, at: u64, value: T) -> Result<Option<T>, StorageError> {
     values.make_changeable(1)?;
-    let place = values.as_words_mut::<V>().and_then(|values| values.get_mut(usize::try_from(at).ok()?));
+    let place = values.as_mut_slice::<T>().and_then(|values| values.get_mut(usize::try_from(at).ok()?));
     Ok(place.map(|place| std::mem::replace(place, value)))
 }

@@ -11,30 +11,26 @@ use lacunar_formats::Scalar;
 use lacunar_sets::Coefficient;
 
 use super::exchange;
-use crate::dispatch::with_word;
 use crate::error::StorageError;
+use crate::fill::scalar_of;
 use crate::structure::{Contradiction, Origin, StructureError, origin, times};
 use crate::tensor::Tensor;
-use crate::words::Word;
+use crate::values::Element;
 
 impl Tensor {
     /// Sets an element of a packed tensor; gives the one before, if it was not 0.
     ///
     /// # Errors
     /// The structure says that it is 0, and it is not to be; memory is refused.
-    pub(super) fn set_packed(&mut self, coordinates: &[u64], value: Scalar) -> Result<Option<Scalar>, StorageError> {
+    pub(super) fn set_packed<T: Element>(&mut self, coordinates: &[u64], value: T) -> Result<Option<T>, StorageError> {
         match origin(self, coordinates).ok_or_else(|| StorageError::overflow("a coordinate"))? {
-            Origin::Nowhere if value.is_zero() => Ok(None),
-            Origin::Nowhere => Err(contradicted(coordinates, value).into()),
+            Origin::Nowhere if value == T::default() => Ok(None),
+            Origin::Nowhere => Err(contradicted(coordinates, scalar_of(value)).into()),
             Origin::At(position, by) => {
                 // Coefficients are 1 and -1, of the conjugate or not: each is its own inverse.
-                let value = multiplied(value, by)?;
-                let before = with_word!(value.ty, V => {
-                    let before = exchange(self.parts_mut().3, position as u64, V::of(value))?;
-                    before.map(|before| before.scalar(value.ty))
-                });
+                let before = exchange(self.parts_mut().3, position as u64, multiplied(value, by)?)?;
                 let before = before.map(|before| multiplied(before, by)).transpose()?;
-                Ok(before.filter(|before| !before.is_zero()))
+                Ok(before.filter(|before| *before != T::default()))
             }
         }
     }
@@ -43,16 +39,13 @@ impl Tensor {
     ///
     /// # Errors
     /// A coordinate does not fit.
-    pub(super) fn get_packed(&self, coordinates: &[u64]) -> Result<Option<Scalar>, StorageError> {
+    pub(super) fn get_packed<T: Element>(&self, coordinates: &[u64]) -> Result<Option<T>, StorageError> {
         match origin(self, coordinates).ok_or_else(|| StorageError::overflow("a coordinate"))? {
             Origin::Nowhere => Ok(None),
             Origin::At(position, by) => {
-                let ty = self.dtype();
-                let value = with_word!(ty, V => {
-                    self.values().as_words::<V>().get(position).map(|value| value.scalar(ty))
-                });
+                let value = self.values().as_slice::<T>().and_then(|values| values.get(position).copied());
                 let value = value.map(|value| multiplied(value, by)).transpose()?;
-                Ok(value.filter(|value| !value.is_zero()))
+                Ok(value.filter(|value| *value != T::default()))
             }
         }
     }
@@ -62,7 +55,7 @@ impl Tensor {
 ///
 /// # Errors
 /// The coefficient is a fraction, by which nothing can be divided.
-fn multiplied(value: Scalar, by: Coefficient) -> Result<Scalar, StorageError> {
+fn multiplied<T: Element>(value: T, by: Coefficient) -> Result<T, StorageError> {
     times(value, by).ok_or(StorageError::Astray)
 }
 

@@ -3,16 +3,16 @@
 //! In levels of nodes and in loose ones the arrays stay where they are, and an outer coordinate of a level of nodes goes with its last
 //! entry. The places of a dense level stay, and get the fill value. Other formats are made anew.
 
-use lacunar_formats::{Format, LevelKind, Scalar};
+use lacunar_formats::{Format, LevelKind};
 
 use super::{exchange, is_updated_in_place, payload_of};
+use crate::coo::retain;
 use crate::dispatch::with_values;
 use crate::error::StorageError;
-use crate::fill::scalar_of;
+use crate::fill::element_of;
 use crate::nodes::remove_quickly;
 use crate::tensor::Tensor;
 use crate::values::Element;
-use crate::words::Word;
 
 impl Tensor {
     /// Removes the entry at coordinates, and gives its value; `None` if none is stored there. An element of a dense innermost level
@@ -33,14 +33,8 @@ impl Tensor {
     /// ```
     pub fn remove<T: Element>(&mut self, coordinates: &[u64]) -> Result<Option<T>, StorageError> {
         self.check_entry(coordinates, T::DTYPE)?;
-        Ok(self.remove_word(coordinates)?.map(T::from_word))
-    }
-
-    /// The same of an entry that has been checked.
-    #[inline]
-    pub(super) fn remove_word<V: Word>(&mut self, coordinates: &[u64]) -> Result<Option<V>, StorageError> {
         if self.format().packing().is_some() {
-            return Ok(self.set_packed(coordinates, Scalar::zero(self.dtype()))?.map(V::of));
+            return self.set_packed(coordinates, T::default());
         }
         let mut is_row_empty = false;
         let quick = self.change_row(coordinates, |level, values, (parent, own)| {
@@ -53,12 +47,15 @@ impl Tensor {
         }
         match self.remove_in_place(coordinates)? {
             Some(before) => Ok(before),
-            None => Ok(self.remove_anew(coordinates)?.map(V::of)),
+            None => self.remove_anew(coordinates),
         }
     }
 
     /// The same if the tensor need not be made anew; `None` if it must.
-    pub(super) fn remove_in_place<V: Word>(&mut self, coordinates: &[u64]) -> Result<Option<Option<V>>, StorageError> {
+    pub(super) fn remove_in_place<T: Element>(
+        &mut self,
+        coordinates: &[u64],
+    ) -> Result<Option<Option<T>>, StorageError> {
         if !is_updated_in_place(self.format()) {
             return Ok(None);
         }
@@ -66,9 +63,9 @@ impl Tensor {
         let at = self.find_some(coordinates);
         let (Some(&parent), Some(&position)) = (at.get(level), at.get(level + 1)) else { return Ok(Some(None)) };
         let (last, own) = (&self.levels()[level], coordinates[self.format().mode_order()[level]]);
-        let value = self.values().as_words::<V>().get(position as usize).copied();
+        let value = self.values().as_slice::<T>().and_then(|values| values.get(position as usize).copied());
         if last.kind() == LevelKind::DENSE {
-            let fill = V::of(self.fill());
+            let fill = element_of::<T>(self.fill());
             return Ok(Some(exchange(self.parts_mut().3, position, fill)?));
         }
         if !self.take_out(level, parent, own)? {
@@ -127,16 +124,17 @@ impl Tensor {
     }
 
     /// The same by way of a list.
-    fn remove_anew(&mut self, coordinates: &[u64]) -> Result<Option<Scalar>, StorageError> {
+    fn remove_anew<T: Element>(&mut self, coordinates: &[u64]) -> Result<Option<T>, StorageError> {
         let mut list = self.convert(&Format::csf(self.order()))?.to_coo()?;
         let here = |k: &usize| list.coords.iter().zip(coordinates).all(|(column, own)| column.get(*k) == Some(*own));
         let Some(at) = (0..list.values.len()).find(here) else { return Ok(None) };
+        let before = T::unwrap(&list.values).and_then(|values| values.get(at).copied());
         let kept: Vec<bool> = (0..list.values.len()).map(|k| k != at).collect();
-        let before = with_values!(&mut list.values, values => scalar_of(values.remove(at)));
+        with_values!(&mut list.values, values => retain(values, &kept));
         let coords = list.coords.into_iter().zip(&list.dims).map(|(column, size)| column.kept(&kept, *size));
         list.coords = coords.collect();
         let (format, fill) = (self.format().clone(), self.fill());
         *self = Tensor::from_coo_filled(list, &format, fill)?;
-        Ok(Some(before))
+        Ok(before)
     }
 }

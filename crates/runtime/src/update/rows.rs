@@ -12,15 +12,15 @@
 
 use lacunar_formats::LevelKind;
 
-use super::batch::{Change, Done, Places, Rules, Updated};
+use super::batch::{Batch, Change, Done, Updated};
 use super::payload_of;
 use super::sorted::Sorted;
-use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
+use crate::fill::element_of;
 use crate::nodes::{Changes, change_runs, place_runs};
 use crate::tensor::Tensor;
-use crate::words::Word;
+use crate::values::Element;
 
 impl Tensor {
     /// True if a batch goes down level by level.
@@ -32,23 +32,22 @@ impl Tensor {
     }
 
     /// Carries out changes in the order of levels, each at other coordinates; `None` if the tensor has to be made anew, and is as it was.
-    pub(super) fn update_rows<V: Word>(
+    pub(super) fn update_rows<T: Element>(
         &mut self,
-        places: &Places,
-        changes: Sorted<V>,
-        rules: Rules<V>,
+        batch: &Batch<T>,
+        changes: Sorted<T>,
     ) -> Result<Option<Updated>, StorageError> {
-        let (removals, puts) = changes.partition(|change| matches!(change, Change::Remove));
-        let mut done: Vec<Done<V>> = Vec::with_capacity(puts.numbers.len());
-        let mut removed: Vec<(u32, V)> = Vec::with_capacity(removals.numbers.len());
-        let outcome = match self.put_rows(&puts, rules, &mut done) {
-            Ok(true) => self.remove_rows(places, &removals, rules, &mut removed),
+        let (removals, puts) = changes.partition(|change| *change == Change::Remove);
+        let mut done: Vec<Done<T>> = Vec::with_capacity(puts.numbers.len());
+        let mut removed: Vec<(u32, T)> = Vec::with_capacity(removals.numbers.len());
+        let outcome = match self.put_rows(&puts, &mut done) {
+            Ok(true) => self.remove_rows(batch, &removals, &mut removed),
             failed => failed,
         };
         if !matches!(outcome, Ok(true)) {
-            self.undo(places, &done, &removed)?;
+            self.undo(batch, &done, &removed)?;
             for number in puts.numbers {
-                self.prune(places.at(number))?;
+                self.prune(batch.at(number))?;
             }
             return outcome.map(|_| None);
         }
@@ -58,14 +57,9 @@ impl Tensor {
     }
 
     /// Stores entries and changes their values; false if there is no way to for one of them.
-    fn put_rows<V: Word>(
-        &mut self,
-        puts: &Sorted<V>,
-        rules: Rules<V>,
-        done: &mut Vec<Done<V>>,
-    ) -> Result<bool, StorageError> {
+    fn put_rows<T: Element>(&mut self, puts: &Sorted<T>, done: &mut Vec<Done<T>>) -> Result<bool, StorageError> {
         let Sorted { numbers, changes: all, columns } = puts;
-        let (count, fill, dtype) = (numbers.len(), self.fill(), self.dtype());
+        let (count, fill, scalar) = (numbers.len(), element_of::<T>(self.fill()), self.fill());
         let (mut parents, mut is_new) = (vec![0u64; count], vec![false; count]);
         for (level, column) in columns.iter().enumerate() {
             if self.levels()[level].kind() == LevelKind::DENSE {
@@ -75,18 +69,18 @@ impl Tensor {
             }
             self.own(level, count)?;
             let is_last = level + 1 == self.levels().len();
-            let fresh = |number: usize| all[number].fresh(rules).unwrap_or(rules.fill);
-            let fresh = Buffer::from_words(Array::of(if is_last { count } else { 0 }, fresh)?, dtype);
+            let fresh = all.iter().take(if is_last { count } else { 0 });
+            let fresh = Buffer::from_vec(fresh.map(|change| change.fresh(fill).unwrap_or(fill)).collect());
             let (_, _, levels, values) = self.parts_mut();
             let (own, below) = levels.split_at_mut(level + 1);
-            let (Some(storage), Some(payload)) = (own.last_mut(), payload_of(below, values, fill)) else {
+            let (Some(storage), Some(payload)) = (own.last_mut(), payload_of(below, values, scalar)) else {
                 return Ok(false);
             };
             let coordinates = &narrow(column);
             let changes = Changes { parents: &parents, coordinates, values: Some(fresh.as_bytes()) };
             if is_last {
                 let mut each = |number: usize, position: Option<u32>, values: &mut Buffer| {
-                    let before = position.and_then(|position| apply(values, u64::from(position), all[number], rules));
+                    let before = position.and_then(|position| apply(values, u64::from(position), all[number]));
                     done.push((numbers[number], before));
                 };
                 return Ok(change_runs(storage, payload, &changes, &mut each)? == count);
@@ -101,18 +95,17 @@ impl Tensor {
         let values = self.parts_mut().3;
         values.make_changeable(count)?;
         for (((number, change), position), is_new) in numbers.iter().zip(all).zip(parents).zip(is_new) {
-            done.push((*number, apply(values, position, *change, rules).filter(|_| !is_new)));
+            done.push((*number, apply(values, position, *change).filter(|_| !is_new)));
         }
         Ok(true)
     }
 
     /// Removes entries that are stored; false if there is no way to for one of them.
-    fn remove_rows<V: Word>(
+    fn remove_rows<T: Element>(
         &mut self,
-        places: &Places,
-        removals: &Sorted<V>,
-        rules: Rules<V>,
-        removed: &mut Vec<(u32, V)>,
+        batch: &Batch<T>,
+        removals: &Sorted<T>,
+        removed: &mut Vec<(u32, T)>,
     ) -> Result<bool, StorageError> {
         let Sorted { numbers, columns, .. } = removals;
         let last = self.levels().len() - 1;
@@ -145,16 +138,16 @@ impl Tensor {
         let (own, below) = levels.split_at_mut(last + 1);
         let Some(storage) = own.last_mut() else { return Ok(false) };
         if storage.kind() == LevelKind::DENSE {
-            let (size, fill) = (storage.size(), Change::Set(rules.fill));
+            let (size, fill) = (storage.size(), Change::Set(element_of::<T>(fill)));
             for ((&change, parent), own) in left.iter().zip(parents).zip(column) {
-                removed.extend(apply(values, parent * size + own, fill, rules).map(|value| (numbers[change], value)));
+                removed.extend(apply(values, parent * size + own, fill).map(|value| (numbers[change], value)));
             }
             return Ok(true);
         }
         let Some(payload) = payload_of(below, values, fill) else { return Ok(false) };
         let changes = Changes { parents: &parents, coordinates: &narrow(&column), values: None };
         let mut each = |number: usize, position: Option<u32>, values: &mut Buffer| {
-            let value = position.and_then(|position| values.as_words::<V>().get(position as usize).copied());
+            let value = position.and_then(|position| values.as_slice::<T>()?.get(position as usize).copied());
             removed.extend(value.map(|value| (numbers[left[number]], value)));
         };
         if change_runs(storage, payload, &changes, &mut each)? < left.len() {
@@ -166,7 +159,7 @@ impl Tensor {
             let is_first = |k: &usize| *k == 0 || parents[*k] != parents[*k - 1];
             let empty = (0..left.len()).filter(|k| is_first(k) && roots.get(parents[*k] as usize) == 0);
             let empty: Vec<u32> = empty.map(|k| numbers[left[k]]).collect();
-            empty.into_iter().try_for_each(|number| self.prune(places.at(number)))?;
+            empty.into_iter().try_for_each(|number| self.prune(batch.at(number)))?;
         }
         Ok(true)
     }
@@ -178,9 +171,9 @@ fn narrow(column: &[u64]) -> Vec<u32> {
 }
 
 /// Changes a value; gives the one before.
-fn apply<V: Word>(values: &mut Buffer, at: u64, change: Change<V>, rules: Rules<V>) -> Option<V> {
-    let place = values.as_words_mut::<V>()?.get_mut(at as usize)?;
+fn apply<T: Element>(values: &mut Buffer, at: u64, change: Change<T>) -> Option<T> {
+    let place = values.as_mut_slice::<T>()?.get_mut(at as usize)?;
     let before = *place;
-    *place = change.applied(before, rules)?;
+    *place = change.applied(before)?;
     Some(before)
 }

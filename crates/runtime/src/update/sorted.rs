@@ -9,61 +9,33 @@
 
 use std::cmp::Ordering;
 
-use super::batch::{Change, Places, Rules};
+use super::batch::{Batch, Change};
 use crate::array::Array;
 use crate::buffer::Buffer;
 use crate::error::StorageError;
 use crate::keys::{Access, Keyed, Layout};
 use crate::moved::fetch;
 use crate::sort::{Key, Scan, scan, sort};
-use crate::words::Word;
+use crate::values::Element;
 
 /// Changes in the order of levels, each at other coordinates.
 #[derive(Debug)]
-pub(super) struct Sorted<V> {
-    /// The number in the batch of the first change with these coordinates.
+pub(super) struct Sorted<T> {
+    /// The number in the batch of a change with these coordinates.
     pub numbers: Vec<u32>,
-    pub changes: Vec<Change<V>>,
+    pub changes: Vec<Change<T>>,
     /// The coordinates, by level.
     pub columns: Vec<Vec<u64>>,
 }
 
-impl<V: Word> Sorted<V> {
-    /// One change for each coordinates that occur, in the order of modes of a tensor of such sizes.
-    pub fn of(
-        places: &Places,
-        changes: &[Change<V>],
-        (modes, dims): (&[usize], &[u64]),
-        rules: Rules<V>,
-    ) -> Result<Sorted<V>, StorageError> {
-        let Order { numbers, repeats, columns } = places.in_order(modes, dims)?;
-        let numbers = numbers.as_slice::<u32>().unwrap_or_default();
-        let kept = columns.first().map_or(1, Vec::len);
-        let mut sorted = Sorted { numbers: Vec::with_capacity(kept), changes: Vec::with_capacity(kept), columns };
-        for (k, (&number, repeats)) in numbers.iter().zip(repeats).enumerate() {
-            // Changes lie in the order in which they were given.
-            if let Some(next) = numbers.get(k + AHEAD).and_then(|next| changes.get(*next as usize)) {
-                fetch(std::ptr::from_ref(next));
-            }
-            let change = changes[number as usize];
-            match sorted.changes.last_mut().filter(|_| repeats) {
-                Some(last) => *last = last.then(change, rules),
-                None => {
-                    sorted.numbers.push(number);
-                    sorted.changes.push(change);
-                }
-            }
-        }
-        Ok(sorted)
-    }
-
-    fn with_room(levels: usize, len: usize) -> Sorted<V> {
+impl<T: Element> Sorted<T> {
+    fn with_room(levels: usize, len: usize) -> Sorted<T> {
         let columns = (0..levels).map(|_| Vec::with_capacity(len)).collect();
         Sorted { numbers: Vec::with_capacity(len), changes: Vec::with_capacity(len), columns }
     }
 
     /// The changes for which a condition holds, and the others.
-    pub fn partition(self, is_first: impl Fn(&Change<V>) -> bool) -> (Sorted<V>, Sorted<V>) {
+    pub fn partition(self, is_first: impl Fn(&Change<T>) -> bool) -> (Sorted<T>, Sorted<T>) {
         let (levels, first) = (self.columns.len(), self.changes.iter().filter(|change| is_first(change)).count());
         if first == self.changes.len() {
             return (self, Sorted::with_room(levels, 0));
@@ -82,7 +54,7 @@ impl<V: Word> Sorted<V> {
     }
 
     /// The changes with their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, Change<V>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Change<T>)> {
         self.numbers.iter().copied().zip(self.changes.iter().copied())
     }
 }
@@ -90,24 +62,16 @@ impl<V: Word> Sorted<V> {
 /// The number of changes ahead at which one is asked for.
 const AHEAD: usize = 16;
 
-/// The numbers of changes in the order of their coordinates, and then as they were given.
-struct Order {
-    numbers: Buffer,
-    /// For each, true if it has the coordinates of the one before.
-    repeats: Vec<bool>,
-    /// The coordinates of those that do not repeat others, by level.
-    columns: Vec<Vec<u64>>,
-}
-
-impl Places {
-    fn in_order(&self, modes: &[usize], dims: &[u64]) -> Result<Order, StorageError> {
+impl<T: Element> Batch<T> {
+    /// One change for each coordinates that occur, in the order of modes of a tensor of such sizes.
+    pub(super) fn taken_together(&self, modes: &[usize], dims: &[u64], fill: T) -> Result<Sorted<T>, StorageError> {
         let sizes: Vec<u64> = modes.iter().map(|mode| dims[*mode]).collect();
         let layout = Layout::new(&sizes);
         match layout.bits() {
-            0..=64 => self.by_keys::<u64>(modes, layout),
-            65..=128 => self.by_keys::<u128>(modes, layout),
+            0..=64 => self.together_by::<u64>(modes, layout, fill),
+            65..=128 => self.together_by::<u128>(modes, layout, fill),
             _ => {
-                let mut numbers: Vec<u32> = (0..self.len() as u32).collect();
+                let mut numbers: Vec<u32> = (0..self.changes.len() as u32).collect();
                 numbers.sort_by(|one, other| {
                     let (one, other) = (self.at(*one), self.at(*other));
                     modes
@@ -117,37 +81,57 @@ impl Places {
                         .unwrap_or(Ordering::Equal)
                 });
                 let repeats = |k: usize| k > 0 && self.at(numbers[k - 1]) == self.at(numbers[k]);
-                let repeats: Vec<bool> = (0..numbers.len()).map(repeats).collect();
-                let column = |mode: &usize| distinct(&repeats, |k| self.at(numbers[k])[*mode]);
-                let columns = modes.iter().map(column).collect();
-                Ok(Order { numbers: Buffer::from_vec(numbers), repeats, columns })
+                let coordinate = |k: usize, level: usize| self.at(numbers[k])[modes[level]];
+                Ok(self.together(&numbers, modes.len(), repeats, coordinate, fill))
             }
         }
     }
 
     /// The same with the coordinates of a change in one key.
-    fn by_keys<K: Key>(&self, modes: &[usize], layout: Layout) -> Result<Order, StorageError> {
+    fn together_by<K: Key>(&self, modes: &[usize], layout: Layout, fill: T) -> Result<Sorted<T>, StorageError> {
         let units: Vec<K> = (0..modes.len()).map(|level| layout.unit(level)).collect();
         let key = |number: usize| {
             let at = self.at(number as u32);
             modes.iter().zip(&units).fold(K::ZERO, |key, (mode, unit)| key.plus(unit.times(at[*mode])))
         };
-        let mut keys = Array::of(self.len(), key)?;
+        let mut keys = Array::of(self.changes.len(), key)?;
         let Scan { sorted, varying, .. } = scan(&keys, 0);
-        let mut numbers = Buffer::from_array(Array::of(self.len(), |number| number as u32)?);
+        let mut numbers = Buffer::from_array(Array::of(self.changes.len(), |number| number as u32)?);
         if !sorted {
             (keys, numbers) = sort(keys, &numbers, 0, varying)?;
         }
         let keyed = Keyed { keys, layout };
-        let repeats: Vec<bool> = (0..self.len()).map(|k| k > 0 && keyed.keys[k] == keyed.keys[k - 1]).collect();
-        let columns = (0..modes.len()).map(|level| distinct(&repeats, keyed.column(level))).collect();
-        Ok(Order { numbers, repeats, columns })
+        let repeats = |k: usize| k > 0 && keyed.keys[k] == keyed.keys[k - 1];
+        let columns: Vec<_> = (0..modes.len()).map(|level| keyed.column(level)).collect();
+        let coordinate = |k: usize, level: usize| columns[level](k);
+        Ok(self.together(numbers.as_slice().unwrap_or_default(), modes.len(), repeats, coordinate, fill))
     }
-}
 
-/// The coordinates of a level at the places that do not repeat the one before.
-fn distinct(repeats: &[bool], coordinate: impl Fn(usize) -> u64) -> Vec<u64> {
-    let mut column = Vec::with_capacity(repeats.len());
-    column.extend((0..repeats.len()).filter(|k| !repeats[*k]).map(coordinate));
-    column
+    /// The same of changes in order, with those that repeat the coordinates of the one before.
+    fn together(
+        &self,
+        numbers: &[u32],
+        levels: usize,
+        repeats: impl Fn(usize) -> bool,
+        coordinate: impl Fn(usize, usize) -> u64,
+        fill: T,
+    ) -> Sorted<T> {
+        let mut sorted = Sorted::with_room(levels, numbers.len());
+        for (k, &number) in numbers.iter().enumerate() {
+            // Changes lie in the order in which they were given.
+            if let Some(next) = numbers.get(k + AHEAD).and_then(|next| self.changes.get(*next as usize)) {
+                fetch(std::ptr::from_ref(next));
+            }
+            let change = self.changes[number as usize];
+            match sorted.changes.last_mut().filter(|_| repeats(k)) {
+                Some(last) => *last = last.then(change, fill),
+                None => {
+                    sorted.numbers.push(number);
+                    sorted.changes.push(change);
+                    sorted.columns.iter_mut().enumerate().for_each(|(level, own)| own.push(coordinate(k, level)));
+                }
+            }
+        }
+        sorted
+    }
 }

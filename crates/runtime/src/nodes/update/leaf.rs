@@ -20,8 +20,8 @@ use super::free::Kept;
 use super::guess::Rate;
 use super::insert::Put;
 use super::payload::FRESH;
-use crate::array::Plain;
 use crate::moved::fetch;
+use crate::values::Element;
 
 /// The places of the elements in a node that has nothing else, but for a child behind them all.
 #[derive(Clone, Copy, Debug)]
@@ -155,13 +155,13 @@ impl Kept {
 
     /// Stores a coordinate with a value in a row of one node with room, and gives the value before; `None` if it takes more.
     #[inline]
-    pub fn put_in_leaf<V: Plain>(
+    pub fn put_in_leaf<T: Element>(
         &mut self,
         row: (&Schema, u32),
-        (node, values): (&mut [u32], &mut [V]),
+        (node, values): (&mut [u32], &mut [T]),
         coordinate: u32,
-        value: V,
-    ) -> Option<Option<V>> {
+        value: T,
+    ) -> Option<Option<T>> {
         let (leaf, base, found) = self.in_leaf(row, (node, values), coordinate)?;
         let Found { slot, count, k, is_there, .. } = found;
         if is_there {
@@ -179,12 +179,12 @@ impl Kept {
 
     /// Takes a coordinate out of a row of one node that keeps enough, and gives its value; `None` if it takes more.
     #[inline]
-    pub fn remove_from_leaf<V: Plain>(
+    pub fn remove_from_leaf<T: Element>(
         &mut self,
         row: (&Schema, u32),
-        (node, values): (&mut [u32], &mut [V]),
+        (node, values): (&mut [u32], &mut [T]),
         coordinate: u32,
-    ) -> Option<Option<V>> {
+    ) -> Option<Option<T>> {
         let (leaf, base, Found { first, slot, count, k, is_there }) = self.in_leaf(row, (node, values), coordinate)?;
         if !is_there {
             return Some(None);

@@ -9,7 +9,7 @@
 //!           a node of one element goes, and its only child takes its place
 //! ```
 //!
-//! The search records no path, and values move as words of their size. The [`Editor`] carries out all other updates: it records the path, and
+//! The search records no path, and values move as elements of their type. The [`Editor`] carries out all other updates: it records the path, and
 //! splits and joins nodes along it.
 //!
 //! On entry: an innermost level that has been checked, and the values at its positions. On exit: the change is done, or nothing is changed.
@@ -20,23 +20,23 @@ use super::guess::Guesses;
 use super::locate::Spot;
 use super::payload::Payload;
 use super::search::{Search, Way};
-use crate::array::Plain;
 use crate::buffer::Buffer;
 use crate::moved::fetch;
 use crate::nodes::View;
 use crate::nodes::build::growing_room;
 use crate::storage::LevelStorage;
+use crate::values::Element;
 
 /// Stores a coordinate under a parent position with a value, and gives the one before; `None` if it takes more than this.
-pub(crate) fn put_quickly<V: Plain>(
+pub(crate) fn put_quickly<T: Element>(
     level: &mut LevelStorage,
     buffer: &mut Buffer,
     (parent, coordinate): (u64, u64),
-    value: V,
-) -> Option<Option<V>> {
+    value: T,
+) -> Option<Option<T>> {
     let (schema, roots, nodes, kept) = level.nodes_mut()?;
     kept.prepare(schema);
-    let (root, node, values) = (roots.as_slice()?, nodes.as_mut_slice()?, buffer.as_words_mut::<V>()?);
+    let (root, node, values) = (roots.as_slice()?, nodes.as_mut_slice()?, buffer.as_mut_slice::<T>()?);
     let (parent, coordinate) = (u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?);
     let handle = root.get(parent as usize).copied().unwrap_or_default();
     if let Some(before) = kept.put_in_leaf((schema, handle), (node, values), coordinate, value) {
@@ -73,7 +73,7 @@ pub(crate) fn put_quickly<V: Plain>(
             let grown = editor.grow_block((visit, spot.link), (field, k as u32), coordinate).ok()?;
             grown.map(|(_, position)| position)
         });
-        *buffer.as_words_mut()?.get_mut(position? as usize)? = value;
+        *buffer.as_mut_slice()?.get_mut(position? as usize)? = value;
         return Some(None);
     }
     let (link, first) = match spot {
@@ -97,7 +97,7 @@ pub(crate) fn put_quickly<V: Plain>(
         let single = editor.single_of(link.to, first)?;
         editor.hang_single(link, single, coordinate).ok().map(|(_, position)| position)
     });
-    *buffer.as_words_mut()?.get_mut(position? as usize)? = value;
+    *buffer.as_mut_slice()?.get_mut(position? as usize)? = value;
     Some(None)
 }
 
@@ -116,13 +116,13 @@ fn changed(
 }
 
 /// Removes a coordinate under a parent position, and gives its value, if it was stored; `None` if it takes more than this.
-pub(crate) fn remove_quickly<V: Plain>(
+pub(crate) fn remove_quickly<T: Element>(
     level: &mut LevelStorage,
     buffer: &mut Buffer,
     (parent, coordinate): (u64, u64),
-) -> Option<Option<V>> {
+) -> Option<Option<T>> {
     let (schema, roots, nodes, kept) = level.nodes_mut()?;
-    let (root, node, values) = (roots.as_slice()?, nodes.as_mut_slice()?, buffer.as_words_mut::<V>()?);
+    let (root, node, values) = (roots.as_slice()?, nodes.as_mut_slice()?, buffer.as_mut_slice::<T>()?);
     let (parent, coordinate) = (u32::try_from(parent).ok()?, u32::try_from(coordinate).ok()?);
     let handle = root.get(parent as usize).copied().unwrap_or_default();
     if let Some(removed) = kept.remove_from_leaf((schema, handle), (node, values), coordinate) {
@@ -164,7 +164,7 @@ impl Kept {
 /// Asks for the values of each node that a search meets: for those of a guess at once, and for those of nodes with elements side by side
 /// as soon as the node is there.
 #[inline]
-fn fetch_values<'a, V>(view: View<'a>, guesses: &'a Guesses, values: &[V]) -> impl FnMut(&Search, u32) + use<'a, V> {
+fn fetch_values<'a, T>(view: View<'a>, guesses: &'a Guesses, values: &[T]) -> impl FnMut(&Search, u32) + use<'a, T> {
     let first = values.as_ptr();
     move |search, base| {
         if let Some(slot) = search.rate().and_then(|rate| guesses.slot(rate, base)) {
