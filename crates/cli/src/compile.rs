@@ -28,6 +28,7 @@ pub fn compile(program: &Program, args: &ProgramArgs) -> Result<(), Failure> {
         output::check_file(file, Path::new(file))?;
     }
     let Prepared { request, inputs, mut options, .. } = prepare(program, args, Values::FilesOnly)?;
+    options.alone = !args.outputs.is_empty();
     let stages = stages(&request.stages, args);
     options.emit = stages.iter().map(|stage| stage.0.to_string()).collect();
     let kernel = Kernel::compile(&program.text, &options).map_err(|error| program.failure(&request, error))?;

@@ -385,7 +385,8 @@ impl Compiling<'_> {
         let given = (!schedule.commands.is_empty()).then_some(schedule);
         let memory = Memory::of(self.machine);
         let grain = options.grain.unwrap_or_else(|| self.machine.grain());
-        let request = Request { search: options.search, strict: options.strict, schedule: given, memory, grain };
+        let Options { search, strict, alone, .. } = *options;
+        let request = Request { search, strict, schedule: given, memory, grain, alone };
         let plan = self.trace.time("plan", || match order {
             Some(order) => ordered(program, number, &request, tuned, order),
             None => planned(program, number, &request, tuned),

@@ -66,6 +66,8 @@ pub struct Options {
     pub base: IndexBase,
     /// True if operands are not compared with their structures: somebody has done that.
     pub structures_hold: bool,
+    /// True if kernels are to be shipped ([`crate::Kernel::ship`]): operands are not converted before a kernel only to make it faster.
+    pub alone: bool,
     /// Stages whose text is kept ([`crate::Kernel::text`]): `notation`, `concrete`, ..., or `all`.
     pub emit: Vec<String>,
 }
@@ -102,6 +104,7 @@ impl Default for Options {
             cache: None,
             base: IndexBase::default(),
             structures_hold: false,
+            alone: false,
             emit: Vec::new(),
         }
     }

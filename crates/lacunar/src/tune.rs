@@ -326,6 +326,7 @@ impl Session<'_> {
             schedule: None,
             memory: Memory::of(&machine),
             grain: self.options.grain.unwrap_or_else(|| machine.grain()),
+            alone: self.options.alone,
         };
         let mut found = plan::candidates(&self.program, statement, &request)
             .map_err(|fault| Error::program(self.source, vec![fault]))?;

@@ -228,7 +228,7 @@ fn formats_are_chosen_from_entries() {
     }
     folder.write("b.mtx", &blocks);
     let run = "run 'y(i) = A(i,j) * x(j)' -i A:b.mtx -g x:rand";
-    // What is best for the machine at hand was measured while other tests ran.
+    // The machine at hand was measured while other tests ran, so its best format is not always the same.
     let on_a_known_machine = |line: &str| {
         let output = folder.run_with(line, &[("LACUNAR_MACHINE", "generic-v3")]);
         assert_eq!(output.code, 0, "{line}: {}", output.err);

@@ -70,6 +70,11 @@ fn a_kernel_may_take_the_unique_elements_alone() {
         assert_eq!(linked(&folder, &main, kind), "0 102 30 1\n", "{kind}");
     }
     let folder = Folder::new();
+    // Sizes and numbers of values are known, but nothing can be converted before the kernel runs.
+    let entries: Vec<String> =
+        (1..=400).map(|i| format!("{i} {} 1\n{i} {} 1\n", i % 400 + 1, (7 * i) % 400 + 1)).collect();
+    folder.write("s.mtx", &format!("%%MatrixMarket matrix coordinate real general\n400 400 800\n{}", entries.concat()));
+    folder.succeed("compile 't = A(i,j) * A(j,k) * A(i,k)' -f A:coo -i A:s.mtx -o t.so");
     let whole = "compile 'C(i,k) = A(i,j) * B(j,k)' -f A:csr -p A:symmetric --unique A -o c.so";
     folder.fail(whole, 2, "completed before the kernel runs");
 }

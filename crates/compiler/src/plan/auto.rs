@@ -256,8 +256,7 @@ fn has_neighbors(kernel: &Kernel, iterator: &Iterator) -> bool {
     level.kind.schema().is_none_or(has_blocks)
 }
 
-/// True if not too few places of a tensor have a value, as far as is known: lanes come to all places, one place after the other to those
-/// words of marks alone in which there is one.
+/// True if enough places of a bitmap have a value, as far as is known. Lanes visit every place; a scalar loop skips words of marks that are 0.
 fn is_filled(kernel: &Kernel, iterator: &Iterator) -> bool {
     /// The places that lanes come to in the time of one that is found among the marks.
     const PLACES: f64 = 16.0;

@@ -101,7 +101,13 @@ struct Pool<'a> {
 
 impl Pool<'_> {
     fn planned(&self, search: Search, schedule: &Schedule) -> Option<Plan> {
-        let request = Request { search, strict: self.strict, schedule: Some(schedule), memory: self.memory, grain: 0 };
+        let request = Request {
+            search,
+            strict: self.strict,
+            schedule: Some(schedule),
+            memory: self.memory,
+            ..Request::default()
+        };
         draft(self.source, &request).ok()
     }
 

@@ -151,6 +151,8 @@ pub struct Request<'a> {
     pub memory: Memory,
     /// The work that is worth a thread ([`crate::lower::Options::grain`]). No kernel is known to have less than twice as much if it is 0.
     pub grain: u64,
+    /// True if operands are not converted only to make the kernel faster: nothing runs before it.
+    pub alone: bool,
 }
 
 /// Plans one statement of a program.

@@ -56,7 +56,7 @@ pub(super) fn plan(
 
 /// The statement with the operands converted that are worth it; `None` if none is.
 fn opened(program: &Program, statement: &Assignment, request: &Request<'_>) -> Option<Opened> {
-    if request.search != Search::Cost || !program.loops.is_empty() {
+    if request.search != Search::Cost || request.alone || !program.loops.is_empty() {
         return None;
     }
     let mut candidates = candidates_of(program, statement, request);

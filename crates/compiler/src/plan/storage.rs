@@ -56,7 +56,7 @@ pub(super) fn discordant(kernel: &Kernel, lhs: &Access, rhs: &Expr, order: &[Var
             found.push((key, format));
         }
     }
-    // What is converted may have gone through all coordinates, at which another one was looked up.
+    // An operand that is converted may have led the loop through all coordinates, at which another one was looked up.
     let is_settled = |access: &&Access| {
         kernel.tensors[access.tensor].format.is_plain() || found.iter().any(|(key, _)| *key == AccessKey::from(*access))
     };

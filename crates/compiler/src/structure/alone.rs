@@ -1,4 +1,4 @@
-//! Statements that read unique elements alone, wherever their loops stand: what a tensor stores is then all that they need of it.
+//! Statements that read unique elements alone: they need only the elements that a tensor stores.
 //!
 //! ```text
 //! d(i) = A(i,i)                A symmetric, i <= j stored: (i, i) is stored

@@ -122,7 +122,8 @@ fn plans(needs: &Needs<'_>, program: &Program) -> Result<Option<Vec<Plan>>, Erro
     let mut plans = Vec::with_capacity(program.statements.len());
     for (statement, schedule) in program.statements.iter().zip(&schedules) {
         let given = (!schedule.commands.is_empty()).then_some(schedule);
-        let request = Request { search: options.search, strict: options.strict, schedule: given, memory, grain };
+        let crate::Options { search, strict, alone, .. } = *options;
+        let request = Request { search, strict, schedule: given, memory, grain, alone };
         match plan::plan(program, statement, &request) {
             Ok(plan) => plans.push(plan),
             Err(diagnostic) if given.is_some() && diagnostic.category == Category::User => return Ok(None),

@@ -165,7 +165,7 @@ impl OperatorMistake {
     }
 }
 
-/// What is missing in the declaration of an operator for a reduction by it.
+/// The properties that an operator's declaration lacks for a reduction by it, as a hint.
 fn to_declare(operator: Operator) -> String {
     let claimed = operator.declaration().properties;
     let properties = [
