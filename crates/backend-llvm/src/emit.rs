@@ -37,6 +37,7 @@ mod runtime;
 pub(crate) use runtime::{RUNTIME_FUNCTIONS, Table};
 mod stack;
 mod stmt;
+mod strided;
 mod tiles;
 mod turns;
 mod unpack;
@@ -51,7 +52,7 @@ use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::targets::TargetMachine;
 use inkwell::values::{FastMathFlags, FunctionValue, InstructionOpcode};
-use lacunar_imp::{ArrayRole, Function, Param, VarId};
+use lacunar_imp::{ArrayRole, ExprId, Function, Param, VarId};
 use lacunar_machine::Tuning;
 
 use self::alias::Aliasing;
@@ -77,6 +78,8 @@ struct Emitter<'ctx, 'f> {
     /// By expression: its value if the current statement has needed it already.
     memo: Vec<Option<Value<'ctx>>>,
     memoized: Vec<usize>,
+    /// The expressions that have values in all statements of the current loop.
+    given: Vec<(ExprId, Value<'ctx>)>,
     vectors: Vectors,
     needs: Needs,
     /// By function of the runtime table: true if there is a call of it.
@@ -121,6 +124,7 @@ pub(crate) fn emit<'ctx>(
         grow_array: None,
         memo: vec![None; source.exprs.len()],
         memoized: Vec::new(),
+        given: Vec::new(),
         vectors: Vectors::of(machine, tuning),
         needs: Needs {
             loops: source.vars.iter().any(|(_, var)| var.ty.is_complex()),

@@ -59,8 +59,10 @@ impl<T: Element> Bound<'_, T> {
     /// # Errors
     /// As [`Kernel::run`].
     pub fn run(&mut self) -> Result<(), Error> {
-        if let Some(done) = self.held.run() {
-            return done;
+        match self.held.run() {
+            Some(Ok(())) => return Ok(()),
+            Some(Err(status)) => return Err(self.held.failure(status)),
+            None => {}
         }
         let (result, inputs) = self.held.tensors();
         self.kernel.run(result, inputs)?;

@@ -419,21 +419,28 @@ impl<'k, T: Element> Held<'k, T> {
         Ok(())
     }
 
-    /// Calls the kernel, if its arguments are laid out.
-    pub fn run(&mut self) -> Option<Result<(), Error>> {
-        let Laid { step, entry, words, counts, threads } = self.laid.as_mut()?;
+    /// Calls the kernel, if its arguments are laid out. An error of many words would take longer to hand on than a small kernel runs, so that
+    /// [`Self::failure`] makes it.
+    pub fn run(&mut self) -> Option<Result<(), KernelStatus>> {
+        let Laid { entry, words, counts, threads, .. } = self.laid.as_mut()?;
         let mut call = || {
-            let count = lacunar_runtime::pool::threads() as Word;
-            counts.iter().for_each(|&at| words[at] = count);
+            if !counts.is_empty() {
+                let count = lacunar_runtime::pool::threads() as Word;
+                counts.iter().for_each(|&at| words[at] = count);
+            }
             // SAFETY: as for `Call::run`. The arrays belong to the tensors here, of which nobody has changed more than values: whoever
             // gets more has the arguments dropped.
             unsafe { abi::call_again(*entry, words) }
         };
-        let status = match *threads {
+        Some(match *threads {
             Some(threads) => lacunar_runtime::pool::with_threads(threads, call),
             None => call(),
-        };
-        Some(status.map_err(|status| failure(step, status)))
+        })
+    }
+
+    /// The error for the status of a run.
+    pub fn failure(&self, status: KernelStatus) -> Error {
+        self.laid.as_ref().map_or_else(|| status.into(), |laid| failure(laid.step, status))
     }
 }
 

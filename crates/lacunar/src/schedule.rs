@@ -77,9 +77,9 @@ impl Schedule {
         self.command(if times == 0 { format!("unroll({var})") } else { format!("unroll({var}, {times})") })
     }
 
-    /// A loop over statements that stand one after the other becomes a loop over each of them.
-    pub fn fission(self, var: &str) -> Schedule {
-        self.command(format!("fission({var})"))
+    /// Loops that are nested directly, around statements that stand one after the other, become loops over each of them.
+    pub fn fission<S: AsRef<str>>(self, vars: impl IntoIterator<Item = S>) -> Schedule {
+        self.command(format!("fission({})", list(vars)))
     }
 
     /// A promise about the size of a dimension.

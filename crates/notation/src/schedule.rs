@@ -123,11 +123,9 @@ pub enum CommandKind {
         /// The number of times that the body is repeated; 0: for every iteration.
         times: u32,
     },
-    /// `fission(var)`: a loop over statements that stand one after the other becomes a loop over each of them.
-    Fission {
-        /// The loop.
-        var: Name,
-    },
+    /// `fission(a, b, ..)`: loops that are nested directly, around statements that stand one after the other, become loops over each of them.
+    /// Of several loops, each statement has those of the dimensions of its result in the order in which that is stored.
+    Fission(Vec<Name>),
     /// `bound(var, bounded, size, kind)`: a promise about the size of a dimension, checked when the kernel is run.
     Bound {
         /// The variable.
@@ -342,7 +340,7 @@ impl CommandKind {
         let replaces = |uses, makes| Effect { uses, replaces: true, makes };
         let keeps = |uses| Effect { uses, replaces: false, makes: Vec::new() };
         match self {
-            CommandKind::Reorder(vars) => keeps(vars.iter().collect()),
+            CommandKind::Reorder(vars) | CommandKind::Fission(vars) => keeps(vars.iter().collect()),
             CommandKind::Fuse { outer, inner, fused } => replaces(vec![outer, inner], vec![fused]),
             CommandKind::Split { var, outer, inner, .. } | CommandKind::Divide { var, outer, inner, .. } => {
                 replaces(vec![var], vec![outer, inner])
@@ -352,7 +350,6 @@ impl CommandKind {
             CommandKind::Bound { var, bounded, .. } => replaces(vec![var], vec![bounded]),
             CommandKind::Parallelize { var, .. }
             | CommandKind::Unroll { var, .. }
-            | CommandKind::Fission { var }
             | CommandKind::Mergeby { var, .. } => keeps(vec![var]),
             CommandKind::Precompute { vars, into, .. } => {
                 let renamed = vars.iter().zip(into).filter(|(var, into)| var != into).map(|(_, into)| into);

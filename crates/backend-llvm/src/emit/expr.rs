@@ -18,6 +18,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         for index in self.memoized.drain(..) {
             self.memo[index] = None;
         }
+        for (expr, value) in &self.given {
+            self.memo[expr.index()] = Some(*value);
+            self.memoized.push(expr.index());
+        }
     }
 
     /// The value of an expression at this point of the current statement.

@@ -136,9 +136,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         {
             return (first..last).try_for_each(|k| self.scalar_iteration(var, self.index(k), body));
         }
+        if kind == LoopKind::Serial && self.strided_loop(var, (begin, end), body)? {
+            return Ok(());
+        }
         let hint = match kind {
             LoopKind::Parallel => return self.parallel_loop(var, begin, end, body),
-            LoopKind::Serial => LoopHint::for_body(self.source, body, self.vectors),
+            LoopKind::Serial => LoopHint::for_body(self.source, body, self.vectors)
+                .or_else(|| LoopHint::around(self.source, var, body, self.vectors)),
             LoopKind::Vector(_) if self.source.strict => None,
             LoopKind::Vector(lanes) => Some(LoopHint::vector(self.source, body, lanes.width, self.vectors)),
             LoopKind::Unrolled(Turns { times, .. }) => Some(LoopHint::unrolled(times)),
@@ -176,6 +180,21 @@ impl<'ctx> Emitter<'ctx, '_> {
         hint: Option<LoopHint>,
         body: impl FnOnce(&mut Self, IntValue<'ctx>) -> Result<(), LlvmError>,
     ) -> Result<(), LlvmError> {
+        self.count_along((begin, end), &[], name, hint, |emitter, counter, _| {
+            body(emitter, counter)?;
+            Ok(Vec::new())
+        })
+    }
+
+    /// The same with values that change from one iteration to the next, beginning with `first`: the body gives the next ones.
+    pub(super) fn count_along(
+        &mut self,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        first: &[IntValue<'ctx>],
+        name: &str,
+        hint: Option<LoopHint>,
+        body: impl FnOnce(&mut Self, IntValue<'ctx>, &[IntValue<'ctx>]) -> Result<Vec<IntValue<'ctx>>, LlvmError>,
+    ) -> Result<(), LlvmError> {
         let before = self.current_block()?;
         let (inside, after) = (self.new_block("for"), self.new_block("end_for"));
         let any = self.builder.build_int_compare(IntPredicate::SLT, begin, end, "")?;
@@ -185,12 +204,22 @@ impl<'ctx> Emitter<'ctx, '_> {
         let counter = self.builder.build_phi(self.context.i64_type(), name)?;
         counter.add_incoming(&[(&begin, before)]);
         let value = counter.as_basic_value().into_int_value();
+        let mut along = Vec::new();
+        for first in first {
+            let phi = self.builder.build_phi(first.get_type(), "at")?;
+            phi.add_incoming(&[(first, before)]);
+            along.push(phi);
+        }
+        let values: Vec<IntValue<'ctx>> = along.iter().map(|phi| phi.as_basic_value().into_int_value()).collect();
         self.frame.breaks.push(after);
-        body(self, value)?;
+        let next_values = body(self, value, &values)?;
         self.frame.breaks.pop();
         if !self.terminated() {
             let next = self.builder.build_int_nsw_add(value, self.index(1), "next")?;
             counter.add_incoming(&[(&next, self.current_block()?)]);
+            for (phi, next) in along.iter().zip(&next_values) {
+                phi.add_incoming(&[(next, self.current_block()?)]);
+            }
             let more = self.builder.build_int_compare(IntPredicate::SLT, next, end, "")?;
             let latch = self.builder.build_conditional_branch(more, inside, after)?;
             if let Some(hint) = hint {

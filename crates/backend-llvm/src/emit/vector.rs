@@ -45,7 +45,7 @@ use inkwell::values::{BasicValueEnum, IntValue, PointerValue, VectorValue};
 use lacunar_imp as imp;
 use lacunar_imp::{ArrayId, BinaryOp, Block, Expr, ExprId, Function, Reduction, VarId};
 
-use self::known::Known;
+pub(super) use self::known::Known;
 use self::lanes::Lanes;
 pub(super) use self::lanes::vector_of;
 use self::rest::Ending;

@@ -234,7 +234,7 @@ fn is_told(kernel: &Kernel, assign: &Assign, var: VarId) -> bool {
 }
 
 /// True if an assignment changes nothing where an access of its value is absent.
-fn combines_nothing(kernel: &Kernel, assign: &Assign, access: &Access) -> bool {
+pub(crate) fn combines_nothing(kernel: &Kernel, assign: &Assign, access: &Access) -> bool {
     let rest = without(&kernel.tensors, &assign.rhs, &|other: &Access| other.tensor == access.tensor);
     let is_dense = kernel.tensors[assign.lhs.tensor].format.is_dense();
     let identity = assign.op.monoid().and_then(|monoid| monoid.identity(rest.dtype));

@@ -34,6 +34,22 @@ pub(super) fn writes_all(kernel: &Kernel, stmt: &Stmt, tensor: TensorId, vars: &
     }
 }
 
+/// The loop over the first of `vars`, if it comes to an interval of its values, and `stmt` assigns to `tensor` (with `=`) at every combination of
+/// these and all values of the others.
+pub(super) fn writes_interval(
+    kernel: &Kernel,
+    stmt: &Stmt,
+    tensor: TensorId,
+    vars: &[VarId],
+) -> Option<(VarId, Lattice)> {
+    let Stmt::Forall(var, body) = stmt else { return None };
+    let is_first = vars.first() == Some(var) && replaced_by(kernel, *var).is_none();
+    let fits = is_first && !region::leaves_places_out(kernel, *var);
+    let lattice = Lattice::build(kernel, body, *var).ok().filter(|lattice| fits && lattice.has_rest())?;
+    let rest = lattice.residual(kernel, body, Point::ALL)?;
+    writes_all(kernel, &rest, tensor, &drop(vars, *var)).then_some((*var, lattice))
+}
+
 /// True if `stmt` reaches the loop inside those over `vars` at every combination of their values.
 pub(super) fn reaches_all(kernel: &Kernel, stmt: &Stmt, vars: &[VarId]) -> bool {
     if vars.is_empty() {

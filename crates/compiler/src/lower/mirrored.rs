@@ -20,13 +20,18 @@ use crate::comparisons::compared;
 use crate::iterate::iterators::AccessKey;
 use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::{original_loops, replaced_by};
+use crate::iterate::races::combines_nothing;
 
 /// The most assignments: each is compared with each other one.
 const MOST: usize = 6;
 
 /// True if the assignments of a kernel go to each place of its result once together, where their conditions hold.
 pub(super) fn writes_once(kernel: &Kernel, result: &AccessKey) -> bool {
-    let assigns = assigns_of(&kernel.stmt);
+    let mut nests = Vec::new();
+    if !collect(&kernel.stmt, &mut Vec::new(), &mut nests) {
+        return false;
+    }
+    let assigns: Vec<&Assign> = nests.iter().map(|(_, assign)| *assign).collect();
     let Some(source) = assigns.first().and_then(|assign| source(kernel, assign)) else { return false };
     let fits = |assign: &&Assign| {
         assign.lhs.tensor == result.tensor
@@ -36,19 +41,25 @@ pub(super) fn writes_once(kernel: &Kernel, result: &AccessKey) -> bool {
     (2..=MOST).contains(&assigns.len())
         && assigns.iter().all(fits)
         && !once::has_copies(kernel)
-        && goes_through(kernel, source)
+        && nests.iter().all(|(loops, assign)| goes_through(kernel, source, loops, assign))
         && covers(kernel, source, &assigns).unwrap_or(false)
 }
 
-/// The assignments of a statement without workspaces; none if it has some.
-fn assigns_of(stmt: &Stmt) -> Vec<&Assign> {
+/// Collects the assignments of a statement, each with the loops around it; false if there are workspaces.
+fn collect<'s>(stmt: &'s Stmt, around: &mut Vec<VarId>, found: &mut Vec<(Vec<VarId>, &'s Assign)>) -> bool {
     match stmt {
-        Stmt::Assign(assign) => vec![assign],
-        Stmt::Forall(_, body) => assigns_of(body),
-        Stmt::Sequence(stmts) if stmts.iter().all(|stmt| matches!(stmt, Stmt::Assign(_))) => {
-            stmts.iter().flat_map(assigns_of).collect()
+        Stmt::Assign(assign) => {
+            found.push((around.clone(), assign));
+            true
         }
-        Stmt::Sequence(_) | Stmt::Where { .. } => Vec::new(),
+        Stmt::Forall(var, body) => {
+            around.push(*var);
+            let is_plain = collect(body, around, found);
+            around.pop();
+            is_plain
+        }
+        Stmt::Sequence(stmts) => stmts.iter().all(|stmt| collect(stmt, around, found)),
+        Stmt::Where { .. } => false,
     }
 }
 
@@ -60,14 +71,17 @@ fn source<'k>(kernel: &Kernel, assign: &'k Assign) -> Option<&'k Access> {
     })
 }
 
-/// True if loops come to each element of an operand, once, and to nothing else.
-fn goes_through(kernel: &Kernel, source: &Access) -> bool {
-    let (loops, key) = (original_loops(kernel, &kernel.stmt), AccessKey::from(source));
+/// True if loops come to each element of an operand, once, and to nothing else. The elements of an operand that is an array are those where
+/// conditions hold ([`elements`]).
+fn goes_through(kernel: &Kernel, source: &Access, loops: &[VarId], assign: &Assign) -> bool {
+    let (nest, key) = (Stmt::foralls(loops, Stmt::Assign(assign.clone())), AccessKey::from(source));
+    let loops = original_loops(kernel, &nest);
     let (mut stmt, mut met) = (&loops, Vec::new());
     while let Stmt::Forall(var, body) = stmt {
         let is_led = Lattice::build(kernel, body, *var).is_ok_and(|lattice| {
             let mut iterators = lattice.iterators.iter().chain(&lattice.confining);
-            lattice.points.len() == 1 && iterators.all(|iterator| iterator.access == key)
+            let leads = |access: &AccessKey| *access == key || kernel.tensors[access.tensor].indicator.is_some();
+            lattice.points.len() == 1 && iterators.all(|iterator| leads(&iterator.access))
         });
         if !is_led || met.contains(var) || replaced_by(kernel, *var).is_some() || region::leaves_out(kernel, *var) {
             return false;
@@ -86,7 +100,8 @@ fn covers(kernel: &Kernel, source: &Access, assigns: &[&Assign]) -> Option<bool>
     let mut together = Set::empty(structure.space().clone());
     for assign in assigns {
         let condition = condition(kernel, source, &assign.rhs, structure.space().universe())?;
-        let own = structure.unique().intersect(&Set::of_piece(structure.space().clone(), condition))?;
+        let stored = elements(kernel, source, assign)?;
+        let own = stored.intersect(&Set::of_piece(structure.space().clone(), condition))?;
         let own = places(&own, source, assign)?;
         if together.intersect(&own)?.is_empty() != Answer::Yes {
             return Some(false);
@@ -94,6 +109,39 @@ fn covers(kernel: &Kernel, source: &Access, assigns: &[&Assign]) -> Option<bool>
         together = together.union(&own)?;
     }
     Some(whole.is_subset(&together) == Answer::Yes)
+}
+
+/// The elements of an operand that loops come to for an assignment: those that it stores. If it is an array, they come to those where the
+/// conditions of coordinates that the value is multiplied by hold; `None` if these are not of its coordinates alone, or hold elsewhere, too.
+fn elements(kernel: &Kernel, source: &Access, assign: &Assign) -> Option<Set> {
+    let structure = kernel.tensors[source.tensor].structure.as_deref()?;
+    let accesses = assign.rhs.accesses();
+    let mut conditions = accesses
+        .into_iter()
+        .filter_map(|access| Some((access, kernel.tensors[access.tensor].indicator.as_deref()?)))
+        .peekable();
+    if conditions.peek().is_none() && !kernel.tensors[source.tensor].format.is_dense() {
+        return Some(structure.unique().clone());
+    }
+    let mut piece = structure.space().universe();
+    for (access, indicator) in conditions {
+        let sum =
+            indicator.sum().filter(|_| indicator.gather().is_none() && combines_nothing(kernel, assign, access))?;
+        let column = |var: &VarId| source.vars.iter().position(|own| own == var).map(|place| piece.column(place));
+        let mut terms = access.vars.iter().zip(&sum.factors).map(|(var, factor)| Some((column(var)?, *factor)));
+        let form = terms.try_fold(Affine::constant(sum.constant), |form, term| {
+            let (column, factor) = term?;
+            form.plus(&Affine::term(column, factor))
+        })?;
+        if indicator.equation().is_some() {
+            piece.equal(form);
+        } else {
+            piece.at_least(form);
+        }
+    }
+    let all = bounds(structure.space(), structure.context())?;
+    let own = all.intersect(&Set::of_piece(structure.space().clone(), piece))?;
+    own.is_subset(structure.unique()).is_yes().then_some(own)
 }
 
 /// The places of a result that an assignment writes to for some elements of an operand, by dimension of the result.

@@ -16,6 +16,7 @@ mod bands;
 mod candidates;
 mod combined;
 mod commands;
+pub(crate) mod conditions;
 pub(crate) mod convert;
 mod copy;
 mod cost;
@@ -170,6 +171,9 @@ pub fn plan(program: &Program, statement: &Assignment, request: &Request<'_>) ->
 /// Plans a statement whose operands are read as they are stored, unless its loops demand otherwise.
 fn plan_as_it_is(program: &Program, statement: &Assignment, request: &Request<'_>) -> Result<Plan, Diagnostic> {
     use packed::Sight;
+    if let Some(plan) = across::plan(program, statement, request) {
+        return Ok(plan);
+    }
     let Some(settled) = packed::settled(program, statement, Sight::Arrays) else {
         return plan_as_seen(program, statement, request);
     };

@@ -27,6 +27,8 @@ use crate::structure::{packed, reads_unique_alone};
 /// The tensors that packed ones are seen as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sight {
+    /// Arrays, where loops come to their own elements; those that are read once too, as conditions of their elements say where these are.
+    Located,
     /// Arrays, where loops come to their own elements.
     Arrays,
     /// Operands as levels that are iterated.
@@ -44,10 +46,12 @@ pub(super) struct Settled {
     pub sourced: Vec<TensorId>,
     /// True if the result is made as a whole, and packed then.
     is_packed_later: bool,
-    /// True if some operand is seen as an array.
+    /// True if some operand is seen as an array by loops that come to elements of the result.
     pub has_arrays: bool,
     /// True if the result is made in its own storage.
     pub is_in_place: bool,
+    /// Operands that are read once, and seen as arrays.
+    pub located: Vec<TensorId>,
 }
 
 /// A statement's view of its packed tensors; `None` if it has none.
@@ -72,7 +76,7 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
         let is_array = tensor.format.is_dense() && tensor.format.map().is_none() && tensor.role != Role::Indicator;
         is_array || has_sources(tensor) || (is_packed(access.tensor) && is_within(access.tensor))
     });
-    let sees_arrays = sight == Sight::Arrays && others_are_dense;
+    let sees_arrays = matches!(sight, Sight::Located | Sight::Arrays) && others_are_dense;
     // The statement reads earlier values of the result, which have to be an array as it is.
     let is_read_alike = !read.contains(&result) || (is_within(result) && sees_arrays);
     let is_in_place = stored_region.is_some() && is_read_alike;
@@ -83,6 +87,7 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
         is_packed_later: is_packed(result) && !is_in_place,
         has_arrays: false,
         is_in_place: is_packed(result) && is_in_place,
+        located: Vec::new(),
     };
     let mut unique = Vec::new();
     for tensor in read {
@@ -110,10 +115,18 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
         *result_format = if statement.op == AssignOp::Set { Format::dense(order) } else { Format::csf(order) };
     }
     unique.iter().for_each(|tensor| made.program.tensors[*tensor].is_unique = true);
+    let are_told = unique.iter().all(|tensor| program.tensors[*tensor].format.packing().and_then(packed).is_some());
     let explicit = make_explicit(statement, &mut made.program.vars.clone());
     let is_mirrored = !unique.contains(&result)
         && !has_conditions(&made.program.tensors, &explicit.rhs)
         && mirrors(&made.program.tensors, &explicit).is_some();
+    if is_mirrored && are_told && sight == Sight::Located {
+        for tensor in &unique {
+            let format = &mut made.program.tensors[*tensor].format;
+            *format = format.as_array();
+        }
+        made.located = unique.clone();
+    }
     for tensor in unique.into_iter().filter(|_| !is_mirrored) {
         let declared = &mut made.program.tensors[tensor];
         declared.is_unique = false;

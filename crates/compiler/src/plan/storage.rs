@@ -173,7 +173,7 @@ pub(super) fn may_be_rows(size: Option<u64>, nnz: Option<u64>) -> bool {
 
 /// A format for the tensor of an access whose levels are in the order of the loops: compressed levels, under a dense one if the
 /// tensor has a dense outermost level now and the dimension is not much larger than the number of values.
-fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Format {
+pub(super) fn concordant_format(kernel: &Kernel, access: &AccessKey, order: &[VarId]) -> Format {
     let tensor = &kernel.tensors[access.tensor];
     let mut modes: Vec<usize> = tensor.format.mode_order().to_vec();
     modes.sort_by_key(|&mode| turn(order, access.vars[mode]));

@@ -57,7 +57,7 @@ pub(super) fn apart(kernel: &mut Kernel, memory: Memory, notes: &mut Vec<String>
     let [strips, inside] = [0, 1].map(|number| part(kernel, *var, number));
     let kinds = [
         CommandKind::Split { var: name(kernel, *var), outer: strips, inner: inside.clone(), size: STRIP },
-        CommandKind::Fission { var: inside },
+        CommandKind::Fission(vec![inside]),
     ];
     let commands = commands(kinds);
     let Ok((made, _)) = apply_all(kernel, &commands) else { return Vec::new() };

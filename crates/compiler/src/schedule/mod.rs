@@ -58,7 +58,7 @@ pub fn apply(kernel: &Kernel, command: &Command) -> Result<(Kernel, Forward), Di
         CommandKind::Coord { position, coordinate } => coord::coord(kernel, position, coordinate),
         CommandKind::Parallelize { var, unit, race } => parallelize::parallelize(kernel, var, *unit, *race, span),
         CommandKind::Unroll { var, times } => unroll::unroll(kernel, var, *times, span),
-        CommandKind::Fission { var } => fission::fission(kernel, var, span),
+        CommandKind::Fission(names) => fission::fission(kernel, names, span),
         CommandKind::Bound { var, bounded, size, kind } => bound::bound(kernel, var, bounded, *size, *kind),
         CommandKind::Precompute { expr, vars, into, kind } => {
             precompute::precompute(kernel, expr, vars, into, *kind, span)
@@ -100,6 +100,18 @@ fn leaf(kernel: &Kernel, name: &Name) -> Result<VarId, Diagnostic> {
         refuse("E1201", name.span, format!("there is no loop over `{}`", name.text), "no such loop")
             .hint(format!("there are loops over {}", there.join(", ")))
     })
+}
+
+/// The variables of names that have loops, each named once.
+fn leaves(kernel: &Kernel, names: &[Name]) -> Result<Vec<VarId>, Diagnostic> {
+    let vars = names.iter().map(|name| leaf(kernel, name)).collect::<Result<Vec<_>, _>>()?;
+    match (1..vars.len()).find(|&place| vars[..place].contains(&vars[place])) {
+        Some(again) => {
+            let name = &names[again];
+            Err(refuse("E1202", name.span, format!("`{name}` is named twice"), "again"))
+        }
+        None => Ok(vars),
+    }
 }
 
 /// The variable of a name whose loop is to be replaced by others. The loop has no tags yet, which would be lost.

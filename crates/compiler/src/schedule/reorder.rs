@@ -16,16 +16,12 @@ use lacunar_notation::schedule::Name;
 use lacunar_notation::{AssignOp, VarId};
 
 use super::nest::chain;
-use super::{Forward, Transformed, leaf, refuse};
+use super::{Forward, Transformed, leaves, refuse};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::position_space::{numbers_of_strips, pos_levels};
 
 pub(super) fn reorder(kernel: &Kernel, names: &[Name], span: Span) -> Transformed {
-    let wanted = names.iter().map(|name| leaf(kernel, name)).collect::<Result<Vec<_>, _>>()?;
-    if let Some(again) = (1..wanted.len()).find(|&n| wanted[..n].contains(&wanted[n])) {
-        let name = &names[again];
-        return Err(refuse("E1202", name.span, format!("`{name}` is named twice"), "again"));
-    }
+    let wanted = leaves(kernel, names)?;
     let mut done = false;
     let stmt = rewrite(kernel.stmt.clone(), &wanted, &mut done);
     if !done {

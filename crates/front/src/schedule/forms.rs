@@ -40,7 +40,7 @@ const COMMANDS: [(&str, usize, usize, Read); 13] = [
     ("coord(p, j0)", 2, 2, coord),
     ("parallelize(i, cpu, none)", 2, 3, parallelize),
     ("unroll(i, 4)", 1, 2, unroll),
-    ("fission(i)", 1, 1, fission),
+    ("fission(i)", 1, usize::MAX, fission),
     ("bound(i, ib, 16, maxexact)", 4, 4, bound),
     ("precompute(A(i,j) * x(j), j, jw)", 3, 4, precompute),
     ("assemble(C, insert)", 2, 3, assemble),
@@ -156,6 +156,11 @@ impl<'a> Arguments<'a> {
         self.name(place, "an index variable")
     }
 
+    /// Variables, as many as there are arguments.
+    fn all_vars(&self) -> Result<Vec<Name>, Error> {
+        (0..self.call.arguments.len()).map(|place| self.var(place)).collect()
+    }
+
     /// One variable, or a list of them.
     fn vars(&self, place: usize) -> Result<Vec<Name>, Error> {
         match self.call.arguments.get(place) {
@@ -195,8 +200,7 @@ fn name(name: &einsum::Name) -> Name {
 }
 
 fn reorder(arguments: &Arguments<'_>) -> Result<Form, Error> {
-    let vars = (0..arguments.call.arguments.len()).map(|place| arguments.var(place));
-    Ok(Form::Done(CommandKind::Reorder(vars.collect::<Result<_, _>>()?)))
+    Ok(Form::Done(CommandKind::Reorder(arguments.all_vars()?)))
 }
 
 fn fuse(arguments: &Arguments<'_>) -> Result<Form, Error> {
@@ -284,7 +288,7 @@ fn unroll(arguments: &Arguments<'_>) -> Result<Form, Error> {
 }
 
 fn fission(arguments: &Arguments<'_>) -> Result<Form, Error> {
-    Ok(Form::Done(CommandKind::Fission { var: arguments.var(0)? }))
+    Ok(Form::Done(CommandKind::Fission(arguments.all_vars()?)))
 }
 
 fn bound(arguments: &Arguments<'_>) -> Result<Form, Error> {

@@ -55,6 +55,7 @@ fn block(function: &mut Function, rewriter: &mut Rewriter, stmts: Block, in_vect
             }
             Stmt::While { cond, .. } if truth(function, cond) == Some(false) => {}
             Stmt::For { begin, end, .. } if is_empty(function, begin, end) => {}
+            Stmt::Fill { begin, end, .. } if begin == end => {}
             Stmt::For { kind: LoopKind::Serial | LoopKind::Vector(_), var, begin, end, body, .. }
                 if is_next(function, begin, end) && !leaves(&body) =>
             {

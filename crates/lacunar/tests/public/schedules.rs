@@ -23,7 +23,7 @@ fn every_method_is_a_command_of_the_language() {
         .assemble("y", Assembly::Insert)
         .unroll("i5", 4)
         .unroll("i4", 0)
-        .fission("i4")
+        .fission(["i4"])
         .parallelize("i0", Unit::CpuThread, Race::Temporary)
         .of("y", "parallelize(bw, vector)");
     let program = check("y(i) = A(i,j) * x(j)", &Declarations::new()).expect("a program");

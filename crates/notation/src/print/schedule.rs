@@ -84,7 +84,7 @@ impl Names<'_> {
             }
             CommandKind::Unroll { var, times: 0 } => format!("unroll({var})"),
             CommandKind::Unroll { var, times } => format!("unroll({var}, {times})"),
-            CommandKind::Fission { var } => format!("fission({var})"),
+            CommandKind::Fission(vars) => format!("fission({})", list(vars)),
             CommandKind::Bound { var, bounded, size, kind } => {
                 format!("bound({var}, {bounded}, {size}, {})", kind.name())
             }

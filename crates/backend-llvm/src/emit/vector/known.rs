@@ -19,7 +19,7 @@ use super::words::tested_word;
 const REPEATS: i64 = 16;
 
 /// The facts about a vector loop.
-pub(super) struct Known {
+pub(in super::super) struct Known {
     pub(super) counter: VarId,
     /// The variables from outside that it combines with values.
     pub(super) reductions: Vec<Reduction>,
@@ -61,7 +61,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Describes a loop; `None` if it has to be left to LLVM.
-    pub(super) fn of(function: &Function, counter: VarId, body: &Block) -> Option<Known> {
+    pub(in super::super) fn of(function: &Function, counter: VarId, body: &Block) -> Option<Known> {
         let reductions = loops::reductions(function, body)?;
         let widest = reductions.iter().map(|reduction| function.vars[reduction.var].ty.size()).max().unwrap_or(0);
         let inner = vec![false; function.vars.len()];
@@ -140,6 +140,21 @@ impl Known {
             Stmt::Comment(_) | Stmt::Prefetch { .. } => true,
             _ => false,
         })
+    }
+
+    /// True if lanes load and store neighbors, or elements that they have in common, and take the same way.
+    pub(in super::super) fn is_along(&self, function: &Function, body: &Block) -> bool {
+        let stores_along = |stmt: &Stmt| match stmt {
+            Stmt::Store { index, .. } => self.stride(function, *index) == Some(1),
+            Stmt::For { body, .. } => body.iter().all(|stmt| !matches!(stmt, Stmt::Store { .. })),
+            _ => true,
+        };
+        !self.gathers && !self.branches && self.reductions.is_empty() && body.iter().all(stores_along)
+    }
+
+    /// The bytes of the largest element that is loaded, stored or combined.
+    pub(in super::super) fn widest(&self) -> usize {
+        self.widest
     }
 
     /// True if a variable is an element of an input at one index, which all lanes load together.

@@ -14,6 +14,7 @@ use lacunar_imp::CompareOp;
 
 use super::ahead::read_ahead;
 use super::cases::cases;
+use super::divided;
 use super::here::Loop;
 use crate::iterate::iterators::{AccessKey, level_var, result_of};
 use crate::iterate::lattice::Point;
@@ -45,6 +46,9 @@ pub(super) fn over(cx: &mut Lowerer<'_>, l: &Loop<'_>, interval: Interval) -> Re
         }
         let some = cx.b.compare(CompareOp::Lt, only, end);
         return cx.when(some, |cx| cases(cx, l, Point::ALL, &[], &scope));
+    }
+    if let Some(division) = divided::of_coordinates(cx, l) {
+        return divided::over(cx, l, interval, &division, &mut |cx, l, part| over(cx, l, part));
     }
     let kind = l.kind(cx);
     if let Some((result, number)) = packed_run(cx, l, interval) {

@@ -1,4 +1,4 @@
-//! Loops over positions that are divided where a condition of coordinates begins to hold, or ends: in each part it is a constant.
+//! Loops that are divided where a condition of coordinates begins to hold, or ends: in each part it is a constant.
 //!
 //! ```text
 //! y(j) += select(j > i, A(i,j) * x(i), 0)      A: csr, whose coordinates ascend
@@ -7,7 +7,7 @@
 //!   for p in border .. A2_pos[i+1] { y_vals[j] += A_vals[p] * x_vals[i] }         here it is true
 //! ```
 //!
-//! The border is looked for from the end at which the condition is false, step by step, so that finding it takes no longer than the loop over
+//! The border of a loop over all coordinates of an interval is computed. Among positions, it is looked for from the end at which the condition is false, step by step, so that finding it takes no longer than the loop over
 //! that part. A condition that ends to hold divides a loop from behind, and the part in which it is false is gone through in order
 //! afterwards. If a tensor stores its unique elements alone, these may tell that the part has one element at most: then the loop over it is
 //! a branch.
@@ -16,12 +16,16 @@
 //! y(i) = A(i,j) * x(j)      A: csr, symmetric, i <= j stored      if border < A2_pos[i+1] { if A2_crd[border] <= i { ..  border += 1 } }
 //! ```
 //!
-//! On entry: an innermost serial loop over an ordered level, led by its iterator alone. Conditions are comparisons of sums of variables
-//! that select values.
+//! ```text
+//! C(j,i) += select(j > i, A(i,j) * x(i), 0)      A: dense, a loop over i      for i in 0 .. min(j, m) { C_vals[j * n + i] += .. }
+//! ```
+//!
+//! On entry: an innermost serial loop over coordinates, or over an ordered level, led by its iterator alone. Conditions are comparisons of
+//! sums of variables that select values.
 
 use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::DType;
-use lacunar_imp::{CompareOp, ExprId, LoopKind, UnaryOp};
+use lacunar_imp::{BinaryOp, CompareOp, ExprId, LoopKind, UnaryOp};
 use lacunar_notation::concrete::Stmt;
 use lacunar_notation::{BinaryFn, Expr, ExprKind, Literal, Role, Tensor, VarId};
 
@@ -30,6 +34,7 @@ use crate::comparisons::{Sum, compared};
 use crate::iterate::lattice::Point;
 use crate::levels::At;
 use crate::lower::compute::expr;
+use crate::lower::derive::coordinate;
 use crate::lower::scope::{Fact, Interval};
 use crate::lower::storage::level;
 use crate::lower::{Lowerer, iter, unique};
@@ -59,16 +64,26 @@ pub(super) fn division(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> Option<Divis
     let iterator = &l.lattice.iterators[k];
     let tensor = &cx.kernel.tensors[iterator.access.tensor];
     let properties = tensor.format.levels().get(iterator.level)?.properties();
-    let is_serial = matches!(l.kind(cx), LoopKind::Serial | LoopKind::Unrolled(_));
     let is_alone = l.lattice.points == [Point::of([k])];
+    // The list of a workspace is sorted only where somebody demands that.
+    let is_in_order = properties.ordered && !tensor.role.is_listed();
+    (is_in_order && is_alone).then(|| of_loop(cx, l))?
+}
+
+/// The condition that a loop over coordinates is divided by, if there is one.
+pub(super) fn of_coordinates(cx: &Lowerer<'_>, l: &Loop<'_>) -> Option<Division> {
+    of_loop(cx, l).filter(|division| division.sum.factor_of(l.var).abs() == 1)
+}
+
+/// The first condition that selects a value in a loop and changes once at most, if nothing else is inside of the loop.
+fn of_loop(cx: &Lowerer<'_>, l: &Loop<'_>) -> Option<Division> {
+    let is_serial = matches!(l.kind(cx), LoopKind::Serial | LoopKind::Unrolled(_));
     let is_innermost = match l.body {
         Stmt::Assign(_) => true,
         Stmt::Sequence(stmts) => stmts.iter().all(|stmt| matches!(stmt, Stmt::Assign(_))),
         _ => false,
     };
-    // The list of a workspace is sorted only where somebody demands that.
-    let is_in_order = properties.ordered && !tensor.role.is_listed();
-    if !(is_in_order && is_serial && is_alone && is_innermost) {
+    if !(is_serial && is_innermost) {
         return None;
     }
     let mut found = None;
@@ -91,6 +106,42 @@ fn monotone(tensors: &Arena<Tensor>, var: VarId, condition: &Expr) -> Option<Div
     let (sum, is_equation) = compared(tensors, *function, a, b)?;
     let factor = sum.factor_of(var);
     (!is_equation && factor != 0).then(|| Division { condition: condition.clone(), sum, rises: factor > 0 })
+}
+
+/// The loop over an interval of coordinates, in two parts, which `emit` emits.
+pub(super) fn over(
+    cx: &mut Lowerer<'_>,
+    l: &Loop<'_>,
+    (begin, end): Interval,
+    division: &Division,
+    emit: &mut impl FnMut(&mut Lowerer<'_>, &Loop<'_>, Interval) -> Result<(), Diagnostic>,
+) -> Result<(), Diagnostic> {
+    let (terms, constant) = division.sum.parts();
+    let mut rest = cx.b.int(constant);
+    for &(var, factor) in terms.iter().filter(|(var, _)| *var != l.var) {
+        let (value, factor) = (coordinate(cx, var, l.scope)?, cx.b.int(factor));
+        let term = cx.b.mul(value, factor);
+        rest = cx.b.add(rest, term);
+    }
+    let (zero, one) = (cx.b.int(0), cx.b.int(1));
+    let border = if division.rises { cx.b.sub(zero, rest) } else { cx.b.add(rest, one) };
+    let border = cx.b.binary(BinaryOp::Max, border, begin);
+    let border = cx.b.binary(BinaryOp::Min, border, end);
+    let border = cx.b.define("border", border);
+    let parts = [(division.rises, (border, end)), (!division.rises, (begin, border))];
+    let [after, before] = parts
+        .map(|(holds, interval)| (decided(&cx.kernel.tensors, l.body.clone(), &division.condition, holds), interval));
+    for (body, interval) in [before, after] {
+        if !is_nothing(&body) {
+            emit(cx, &Loop { body: &body, ..*l }, interval)?;
+        }
+    }
+    Ok(())
+}
+
+/// True if a statement does nothing.
+fn is_nothing(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Sequence(stmts) if stmts.iter().all(is_nothing))
 }
 
 /// The loop over some positions, in two parts, which `emit` emits.

@@ -3,6 +3,7 @@
 //! ```text
 //! y(i) += A(i,j) * x(j)      for i { y_vals[i] = 0; for p .. { y_vals[i] += .. } }       as far inside as loops walk in order
 //! y(j) += A(i,j) * x(i)      y_vals[..] = 0; for i { for p .. { y_vals[j] += .. } }      else around all loops
+//! y(i) = a(i - j) * x(j)     y_vals[first ..] = 0; for i in 0 .. first { y_vals[i] = t }   or what no loop comes to
 //! split(j, j0, j1, 512)      for j0 { y_vals[512 j0 ..] = 0; .. }                        or strip by strip, which stays in the cache
 //! D(i,j,l) = A(i,j,k)*B(k,l) if apart { D_vals[..] = 0 }; for i { if !apart { .. } .. }  or around all, where few rows are written
 //! ```
@@ -24,10 +25,10 @@ use crate::iterate::lattice::Lattice;
 use crate::iterate::position_space::{original_loops, replaced_by};
 use crate::levels::Position;
 use crate::lower::caches::{is_more_than_kept, past};
-use crate::lower::coverage::{has_shared_loop, writes_all};
+use crate::lower::coverage::{has_shared_loop, writes_all, writes_interval};
 use crate::lower::derive::position;
-use crate::lower::region::leaves_out;
 use crate::lower::region::recovered::{has_outside_places, is_confined};
+use crate::lower::region::{self, leaves_out};
 use crate::lower::scope::Scope;
 use crate::lower::sizes::constant;
 use crate::lower::storage::{code, count_positions, count_values, extent, is_inside_dimension};
@@ -63,6 +64,8 @@ enum Once {
 enum Clearing {
     /// Nowhere: every value is written.
     Never,
+    /// Before all loops, where the first one does not come to.
+    Outside,
     /// Inside of so many loops over variables of the statement.
     Inside(usize),
     /// In a loop over strips of a variable of the statement.
@@ -74,12 +77,13 @@ pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> R
     let once = once(cx, &access);
     let clearing = if once.is_some() { Clearing::Never } else { clearing(cx, &access) };
     let past = match clearing {
-        Clearing::Never => past(cx, &access, scope).map(|past| cx.b.define("past", past)),
+        Clearing::Never | Clearing::Outside => past(cx, &access, scope).map(|past| cx.b.define("past", past)),
         // The elements that were cleared are in the cache.
         Clearing::Inside(_) | Clearing::Strips { .. } => None,
     };
     let mut dense = Dense { access, clearing, past, apart: None, once };
     dense.clear(cx, scope)?;
+    dense.clear_outside(cx, scope)?;
     dense.clear_apart(cx, scope)?;
     Ok(scope.writing(dense.access.tensor, Rc::new(dense)))
 }
@@ -89,12 +93,13 @@ pub(super) fn begin(cx: &mut Lowerer<'_>, access: AccessKey, scope: &Scope) -> R
 fn clearing(cx: &Lowerer<'_>, access: &AccessKey) -> Clearing {
     let (kernel, scope) = (cx.kernel, Scope::default());
     let loops = original_loops(kernel, &kernel.stmt);
-    let is_written = || {
-        writes_all(kernel, &loops, access.tensor, &access.vars)
-            && !has_outside_places(kernel, access.tensor, &access.vars, &scope)
-    };
+    let has_others = || has_outside_places(kernel, access.tensor, &access.vars, &scope);
+    let is_written = || writes_all(kernel, &loops, access.tensor, &access.vars) && !has_others();
     if !cx.options.phase.computes() || kernel.updates || is_written() {
         return Clearing::Never;
+    }
+    if visited(kernel, access, &loops).is_some() && !has_others() {
+        return Clearing::Outside;
     }
     let (mut depth, mut strip, mut bound) = (0, None, Vec::new());
     // If values go to other places than those that the loops walk through, the whole tensor is cleared first.
@@ -132,6 +137,13 @@ fn clearing(cx: &Lowerer<'_>, access: &AccessKey) -> Clearing {
         stmt = body;
     }
     strip.unwrap_or(Clearing::Inside(depth))
+}
+
+/// The loop over the coordinates of a result's outermost level, if all values under those that it comes to are written, which are an interval.
+fn visited(kernel: &Kernel, access: &AccessKey, loops: &Stmt) -> Option<(VarId, Lattice)> {
+    let is_array = kernel.tensors[access.tensor].format.packing().is_none();
+    let vars: Vec<VarId> = (0..access.vars.len()).map(|level| level_var(kernel, access, level)).collect();
+    writes_interval(kernel, loops, access.tensor, &vars).filter(|_| is_array)
 }
 
 /// The reason why one addition is made to each value of a result, all of which are computed, if it is so.
@@ -201,6 +213,25 @@ impl Dense {
         });
         cx.note(format!("`{}` is cleared at once where few of its rows are written", cx.name(self.access.tensor)));
         self.apart = Some(apart);
+        Ok(())
+    }
+
+    /// Sets the values that no loop comes to to the fill value.
+    fn clear_outside(&self, cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
+        let loops = original_loops(cx.kernel, &cx.kernel.stmt);
+        let found = visited(cx.kernel, &self.access, &loops).filter(|_| matches!(self.clearing, Clearing::Outside));
+        let (Some((var, lattice)), Some(values)) = (found, code(cx, self.access.tensor, scope).values) else {
+            return Ok(());
+        };
+        let within = region::confine(cx, var, &lattice, scope)?;
+        let Some((low, high)) = within.region(var) else { return Ok(()) };
+        let (zero, size) = (cx.b.int(0), cx.size(var));
+        let block = extent(cx, &self.access, 1, self.access.vars.len(), scope);
+        let value = cleared_value(cx, self.access.tensor);
+        for (begin, end) in [(zero, low), (high, size)] {
+            let ends = (cx.b.mul(begin, block), cx.b.mul(end, block));
+            cx.fill(values, ends, value);
+        }
         Ok(())
     }
 
