@@ -385,11 +385,14 @@ impl<'a> Maker<'a> {
         self.made.push(command);
     }
 
-    /// A loop for each term of a sum. Most loops hold one statement and refuse it, so it is seldom tried.
+    /// Loops for each term of a sum, or for each element that follows from another. Most loops hold one statement and refuse it, so it is
+    /// seldom tried.
     fn fission(&mut self) {
-        if !self.flat && self.rng.one_in(8) {
+        if self.rng.one_in(8) {
             let at = self.any();
-            self.made.push(format!("fission({})", self.loops[at].name));
+            let count = if self.rng.bool() { 1 } else { 2 };
+            let names: Vec<&str> = self.loops[at..].iter().take(count).map(|own| own.name.as_str()).collect();
+            self.made.push(format!("fission({})", names.join(", ")));
         }
     }
 
