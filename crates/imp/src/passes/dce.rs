@@ -52,7 +52,7 @@ fn memory(stmt: &Stmt) -> Option<ArrayId> {
 }
 
 /// The arrays that a statement itself uses, other than to give them memory.
-fn arrays(stmt: &Stmt) -> impl Iterator<Item = ArrayId> {
+pub(super) fn arrays(stmt: &Stmt) -> impl Iterator<Item = ArrayId> {
     let of_call = |arg: &Arg| match arg {
         Arg::Array(array) => Some(*array),
         Arg::Scalar(_) => None,

@@ -1,4 +1,5 @@
-//! Makes one fill of a loop of fills that lie one behind the other, and no fill where a loop then adds to each element.
+//! Makes one fill of a loop of fills that lie one behind the other, one of a fill that is copied, and none where a loop then adds to each
+//! element.
 //!
 //! ```text
 //! for i in a .. b {
@@ -10,14 +11,18 @@
 //!   let v: f64 = x[k];                               ->      let v: f64 = x[k];
 //!   y[i * n + k] += v;                                       y[i * n + k] = 0.0 + v;
 //! }                                                        }
+//!
+//! fill w[0 .. n] = 0.0;
+//! for k in 0 .. n { let v: f64 = w[k]; y[m + k] = v; }     ->    fill y[m .. m + n] = 0.0;
 //! ```
 //!
 //! A fill of many elements runs at the speed of memory, and short ones at that of calls. On entry: the fills are inside of their array, or
 //! fail. On exit each element has the same value; where `a` is not below `b`, the fill is empty.
 
+use super::dce::arrays;
 use super::simplify::rule;
-use crate::ir::{BinaryOp, Block, Const, Expr, ExprId, Function, LoopKind, Stmt, VarId};
-use crate::walk::{Rewriter, reads};
+use crate::ir::{ArrayId, ArrayRole, BinaryOp, Block, Const, Expr, ExprId, Function, LoopKind, Stmt, VarId};
+use crate::walk::{Rewriter, blocks, blocks_mut, reads, visit};
 
 /// The fills in the place of a loop whose body has nothing but fills, each of which goes on where that of the iteration before ends.
 pub(super) fn merged(function: &mut Function, stmt: &Stmt) -> Option<Vec<Stmt>> {
@@ -62,6 +67,136 @@ pub(super) fn set_instead(function: &mut Function, before: &mut Block, stmt: &mu
         *store = Stmt::Store { array, index, value, reduce: None, past };
         before.remove(place);
     }
+}
+
+/// The fill in the place of a loop that copies what the statements before it end with a fill of.
+pub(super) fn copied(function: &mut Function, before: &[Stmt], stmt: &Stmt) -> Option<Stmt> {
+    let Stmt::For { kind: LoopKind::Serial | LoopKind::Vector(_), var, begin, end, ref body, .. } = *stmt else {
+        return None;
+    };
+    let mut copying = body.iter().filter(|stmt| !matches!(stmt, Stmt::Comment(_)));
+    let (Some(&Stmt::Load { var: value, array: from, index: own }), Some(store), None) =
+        (copying.next(), copying.next(), copying.next())
+    else {
+        return None;
+    };
+    let Stmt::Store { array, index, value: stored, reduce: None, .. } = *store else { return None };
+    let is_passed = |stmt: &&Stmt| matches!(stmt, Stmt::Define { .. } | Stmt::Load { .. } | Stmt::Comment(_));
+    let Some(&Stmt::Fill { array: filled, begin: low, end: high, value: held }) =
+        before.iter().rev().find(|stmt| !is_passed(stmt))
+    else {
+        return None;
+    };
+    let is_copy = filled == from
+        && array != from
+        && function.exprs[stored] == Expr::Var(value)
+        && function.arrays[array].elem == function.arrays[from].elem
+        && matches!(function.exprs[held], Expr::Const(_))
+        && [own, index].into_iter().all(|index| step(function, var, index) == Some(None));
+    if !is_copy || at(function, (var, begin), own) != low || at(function, (var, end), own) != high {
+        return None;
+    }
+    let first = at(function, (var, begin), index);
+    // A length that is told lets fills be merged.
+    let is_zero = matches!(function.exprs[low], Expr::Const(low) if low.bits == 0);
+    let last = match is_zero {
+        true => rule(function, Expr::Binary(BinaryOp::Add, first, high)),
+        false => at(function, (var, end), index),
+    };
+    Some(Stmt::Fill { array, begin: first, end: last, value: held })
+}
+
+/// Drops fills of local arrays of which nothing is read before another fill of the same elements; true if there were any.
+pub(super) fn drop_needless(function: &mut Function) -> bool {
+    let mut dropped = false;
+    let locals: Vec<ArrayId> =
+        function.arrays.iter().filter(|(_, array)| array.role == ArrayRole::Local).map(|(id, _)| id).collect();
+    let mut body = std::mem::take(&mut function.body);
+    // A range of variables from inside of loops is another one each time.
+    let mut changing: Vec<bool> = function.vars.iter().map(|(_, var)| var.mutable).collect();
+    body.iter().flat_map(blocks).flatten().for_each(|stmt| {
+        visit(stmt, &mut |inner| {
+            let own = inner.definition().into_iter().chain(counter(inner));
+            own.for_each(|var| changing[var.index()] = true);
+        });
+    });
+    body.iter().filter_map(counter).for_each(|var| changing[var.index()] = true);
+    for array in locals {
+        let (mut fills, mut grows) = (Vec::new(), false);
+        body.iter().for_each(|stmt| {
+            visit(stmt, &mut |inner| match *inner {
+                Stmt::Fill { array: own, begin, end, .. } if own == array => fills.push((begin, end)),
+                Stmt::Grow { array: own, .. } => grows |= own == array,
+                _ => {}
+            });
+        });
+        let is_steady = |expr: ExprId| !reads(function, expr, &|var| changing[var.index()]);
+        // From the last on, so that the numbers of the others stay.
+        for number in (0..fills.len()).rev() {
+            let range = fills[number];
+            let is_left = |left: usize| left > 1 && !grows && is_steady(range.0) && is_steady(range.1);
+            if is_left(fills.len()) && !part(&body, (array, range), number, &mut 0).is_used {
+                drop_fill(&mut body, array, number, &mut 0);
+                fills.remove(number);
+                dropped = true;
+            }
+        }
+    }
+    function.body = body;
+    dropped
+}
+
+/// The variable that a loop counts up.
+fn counter(stmt: &Stmt) -> Option<VarId> {
+    match stmt {
+        Stmt::For { var, .. } => Some(*var),
+        _ => None,
+    }
+}
+
+/// The part that a fill has in a block.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    /// True if the fill is in it.
+    is_inside: bool,
+    /// True if elements are used that the fill may have set, or that stand there before the block.
+    is_used: bool,
+}
+
+/// The part of fill number `of` of a range of an array in a block.
+fn part(block: &[Stmt], (array, range): (ArrayId, (ExprId, ExprId)), of: usize, met: &mut usize) -> Part {
+    // All elements of the range were set by other fills.
+    let (mut is_filled, mut found) = (false, Part::default());
+    for stmt in block {
+        if let Stmt::Fill { array: own, begin, end, .. } = *stmt {
+            if own == array {
+                found.is_inside |= *met == of;
+                is_filled = *met != of && (is_filled || (begin, end) == range);
+                *met += 1;
+            }
+            continue;
+        }
+        found.is_used |= !is_filled && arrays(stmt).any(|own| own == array);
+        for inner in blocks(stmt) {
+            let own = part(inner, (array, range), of, met);
+            found.is_used |= own.is_used && (!is_filled || own.is_inside);
+            found.is_inside |= own.is_inside;
+            is_filled &= !own.is_inside;
+        }
+    }
+    found
+}
+
+/// Drops a fill of an array by its number.
+fn drop_fill(block: &mut Block, array: ArrayId, number: usize, met: &mut usize) {
+    block.retain_mut(|stmt| {
+        if matches!(*stmt, Stmt::Fill { array: own, .. } if own == array) {
+            *met += 1;
+            return *met - 1 != number;
+        }
+        blocks_mut(stmt).for_each(|inner| drop_fill(inner, array, number, met));
+        true
+    });
 }
 
 /// An expression with a value in the place of a variable.

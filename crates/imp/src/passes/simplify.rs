@@ -10,7 +10,8 @@
 //! Folding gives the same values as the interpreter. Identities hold for every value: `x * 1.0` is `x`, `x + 0.0` is not where
 //! `x` is `-0.0`, but is where it can't be, as in `0.0 + max(1.0, y)`. An immutable variable that is defined as a constant or as
 //! another immutable variable is replaced by it; its definition is left for `dce.rs`. A loop over one value, `p .. p + 1`, is its
-//! body; one of fills that lie one behind the other is one fill; elements that are filled and then added to once are set (`fills.rs`).
+//! body; one of fills that lie one behind the other is one fill; elements that are filled and then added to once are set, and those that are
+//! copied are filled themselves (`fills.rs`).
 
 use lacunar_formats::{DType, Kind};
 
@@ -22,10 +23,15 @@ use crate::walk::{Rewriter, blocks_mut, leaves};
 
 /// Folds constants, applies identities and drops dead branches.
 pub fn simplify(mut function: Function) -> Function {
-    let body = std::mem::take(&mut function.body);
-    let mut rewriter = Rewriter::default();
-    function.body = block(&mut function, &mut rewriter, body, false);
-    function
+    loop {
+        let body = std::mem::take(&mut function.body);
+        let mut rewriter = Rewriter::default();
+        function.body = block(&mut function, &mut rewriter, body, false);
+        // Without such a fill, others may lie one behind the other.
+        if !fills::drop_needless(&mut function) {
+            return function;
+        }
+    }
 }
 
 /// Simplifies a block, which may be inside of a vector loop.
@@ -73,6 +79,9 @@ fn block(function: &mut Function, rewriter: &mut Rewriter, stmts: Block, in_vect
                     *inner = block(function, rewriter, std::mem::take(inner), in_vector);
                 }
                 fills::set_instead(function, &mut kept, &mut stmt);
+                if let Some(fill) = fills::copied(function, &kept, &stmt) {
+                    stmt = fill;
+                }
                 match fills::merged(function, &stmt) {
                     Some(fills) => kept.extend(fills),
                     None => kept.push(stmt),
