@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use lacunar::{Backend, DynTensor, FormatSpec, Kernel, Options, Run};
+use lacunar::{Backend, DynTensor, FormatSpec, Kernel, Options, Run, Schedule};
 
 use crate::args::ProgramArgs;
 use crate::check::Verdict;
@@ -119,6 +119,8 @@ fn checked(
     }
     plain.declarations.structures.clear();
     plain.declarations.unique.clear();
+    // A schedule is for the loops that structures make, and no part of the meaning.
+    plain.schedule = Schedule::default();
     // Results would have to be of the structures that their formats declare.
     for (_, tensor) in kernel.program().tensors.iter().filter(|(_, tensor)| tensor.format.packing().is_some()) {
         if inputs.iter().all(|input| input.name != tensor.name) {

@@ -205,6 +205,8 @@ pub(super) struct LoopHint {
     masked: bool,
     /// The number of copies of the body; 0: one for every iteration.
     unroll: Option<u32>,
+    /// True if the iterations that these copies leave are not vectorized.
+    plain_rest: bool,
 }
 
 impl LoopHint {
@@ -232,6 +234,7 @@ impl LoopHint {
             interleave: 1,
             masked: vectors.masked,
             unroll: None,
+            plain_rest: false,
         })
     }
 
@@ -266,7 +269,7 @@ impl LoopHint {
         });
         let widest = sizes.max().unwrap_or(8);
         let width = if width == 0 { (vectors.bytes / widest) as u32 } else { width };
-        LoopHint { width: width.next_power_of_two(), interleave: 0, masked: vectors.masked, unroll: None }
+        LoopHint { width: width.next_power_of_two(), masked: vectors.masked, ..LoopHint::default() }
     }
 
     /// The hint for a loop whose body is to be repeated so often; 0: for every iteration.
@@ -276,7 +279,7 @@ impl LoopHint {
 
     /// The hint for a loop whose body is to be repeated so often, and not to be vectorized.
     pub(super) fn one_by_one(times: u32) -> LoopHint {
-        LoopHint { unroll: Some(times), ..LoopHint::scalar() }
+        LoopHint { unroll: Some(times), plain_rest: true, ..LoopHint::scalar() }
     }
 
     /// The hint for the remainder of a vector loop: a few iterations.
@@ -321,6 +324,12 @@ impl LoopHint {
                 Some(0) => operands.push(word("llvm.loop.unroll.full")),
                 Some(times) => operands.push(number("llvm.loop.unroll.count", times)),
                 None => {}
+            }
+            if self.plain_rest {
+                let name = "llvm.loop.unroll.followup_remainder";
+                let name = LLVMMDStringInContext2(context, name.as_ptr().cast(), name.len());
+                let mut rest = [name, number("llvm.loop.vectorize.width", 1), number("llvm.loop.interleave.count", 1)];
+                operands.push(LLVMMDNodeInContext2(context, rest.as_mut_ptr(), rest.len()));
             }
             let node = LLVMMDNodeInContext2(context, operands.as_mut_ptr(), operands.len());
             LLVMMetadataReplaceAllUsesWith(own, node);

@@ -192,6 +192,7 @@ fn is_factor(expr: &Expr, access: &Access) -> bool {
     match &expr.kind {
         ExprKind::Access(own) => own == access,
         ExprKind::Binary(BinaryFn::Mul, a, b) => is_factor(a, access) || is_factor(b, access),
+        ExprKind::Binary(BinaryFn::Div, a, _) => is_factor(a, access),
         ExprKind::Unary(UnaryFn::Neg | UnaryFn::Conj, a) | ExprKind::Cast(a) => is_factor(a, access),
         ExprKind::Select(operands) => {
             is_factor(&operands[1], access) && operands[2].kind == Expr::zero(expr.dtype).kind

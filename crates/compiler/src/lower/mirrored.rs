@@ -113,7 +113,7 @@ fn covers(kernel: &Kernel, source: &Access, assigns: &[&Assign]) -> Option<bool>
 
 /// The elements of an operand that loops come to for an assignment: those that it stores. If it is an array, they come to those where the
 /// conditions of coordinates that the value is multiplied by hold; `None` if these are not of its coordinates alone, or hold elsewhere, too.
-fn elements(kernel: &Kernel, source: &Access, assign: &Assign) -> Option<Set> {
+pub(crate) fn elements(kernel: &Kernel, source: &Access, assign: &Assign) -> Option<Set> {
     let structure = kernel.tensors[source.tensor].structure.as_deref()?;
     let accesses = assign.rhs.accesses();
     let mut conditions = accesses

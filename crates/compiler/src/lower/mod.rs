@@ -53,7 +53,7 @@ mod follow;
 mod interface;
 mod iter;
 mod loops;
-mod mirrored;
+pub(crate) mod mirrored;
 mod needed;
 mod nest;
 mod once;

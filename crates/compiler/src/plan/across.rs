@@ -18,7 +18,7 @@
 
 use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Command, CommandKind, Schedule};
-use lacunar_notation::{Assignment, Program, Role, Tensor, VarId};
+use lacunar_notation::{Access, Assignment, Program, Role, Tensor, VarId};
 
 use super::commands::{commands, name, part};
 use super::packed::{self, Sight};
@@ -27,6 +27,7 @@ use super::{Plan, Request, Search, Source, plan_as_seen};
 use crate::comparisons::Patterns;
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::Lattice;
+use crate::lower::mirrored::elements;
 use crate::schedule::apply_all;
 use crate::structure::confined;
 
@@ -51,7 +52,24 @@ pub(super) fn plan(program: &Program, statement: &Assignment, request: &Request<
     let mut plan = plan_as_seen(&settled.program, &of_elements, request).ok()?;
     // The conditions are no part of the statement.
     plan.statement = Source::new(program, statement, None).explicit(&mut program.vars.clone());
-    divides(&plan.schedule).then(|| settled.planned(program, plan))
+    (divides(&plan.schedule) && keeps_inside(&plan.kernel)).then(|| settled.planned(program, plan))
+}
+
+/// True for an operand that is read once, and seen as an array.
+fn is_located(kernel: &Kernel, access: &Access) -> bool {
+    let Tensor { is_unique, format, .. } = &kernel.tensors[access.tensor];
+    *is_unique && format.packing().is_some() && format.is_dense()
+}
+
+/// True if conditions keep all loops to elements that such operands have.
+fn keeps_inside(kernel: &Kernel) -> bool {
+    let mut is_kept = true;
+    kernel.stmt.visit_assigns(&mut |assign| {
+        let accesses = assign.rhs.accesses();
+        let mut located = accesses.iter().filter(|access| is_located(kernel, access));
+        is_kept &= located.all(|access| elements(kernel, access, assign).is_some());
+    });
+    is_kept
 }
 
 /// Divides the loops of a kernel that writes across rows into tiles; gives the commands.
@@ -92,10 +110,7 @@ fn written_across(kernel: &Kernel, memory: Memory) -> Option<(VarId, VarId)> {
         let of_levels = [0, 1].map(|level| level_var(kernel, &key, level));
         along |= of_levels == [*row, *column];
         across |= of_levels == [*column, *row];
-        are_located &= assign.rhs.accesses().iter().any(|access| {
-            let Tensor { is_unique, format, .. } = &kernel.tensors[access.tensor];
-            *is_unique && format.packing().is_some() && format.is_dense()
-        });
+        are_located &= assign.rhs.accesses().iter().any(|access| is_located(kernel, access));
     }
     let is_array = |var: VarId, body: &Stmt| {
         Lattice::build(kernel, body, var).is_ok_and(|lattice| {

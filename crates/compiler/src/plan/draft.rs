@@ -210,7 +210,10 @@ impl<'a> Draft<'a> {
         self.rhs = mirror::as_terms(tensors, &self.rhs);
         for found in &mirrors {
             let name = &tensors[found.access.tensor].name;
-            self.notes.push(format!("`{name}` is read once: what follows from its elements is computed beside them"));
+            let note = format!("`{name}` is read once: what follows from its elements is computed beside them");
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
         }
         Ok(mirrors)
     }

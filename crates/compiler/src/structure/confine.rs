@@ -87,6 +87,11 @@ impl Confine<'_> {
                 }
                 _ => expr,
             },
+            // Whole tensors in quotients are read where they are 0, too.
+            ExprKind::Binary(BinaryFn::Div, ..) if self.is_mirrored => {
+                let mut is_dividend = true;
+                expr.map_children(&mut |child| self.expression(child, std::mem::take(&mut is_dividend) && leaves))
+            }
             ExprKind::Binary(BinaryFn::Mul | BinaryFn::And, ..)
             | ExprKind::Unary(UnaryFn::Neg, _)
             | ExprKind::Cast(_) => expr.map_children(&mut |child| self.expression(child, leaves)),

@@ -63,7 +63,7 @@ impl StatementMistake {
                 Diagnostic::error("E0604", format!("`{variable}` occurs twice on the left"))
                     .label(span, "again here")
                     .secondary(first, "first here")
-                    .hint("use distinct index variables on the left; on the right they may repeat")
+                    .hint("use distinct index variables on the left, where `A(i,i + 0)` is a diagonal; on the right they may repeat")
             }
             StatementMistake::Overlapping { span, variable } => {
                 let hint = "combine the values, with `+=` or another assignment of a monoid; or declare the sizes by which they are \
