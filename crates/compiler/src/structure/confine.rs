@@ -52,7 +52,7 @@ struct Confine<'p> {
 
 impl Confine<'_> {
     /// The terms of a statement, over each of which the variables that the result has not are summed. Beside other terms, one without a
-    /// sum stays as it is: it would be merged with them.
+    /// sum stays as it is, if it reads all of its operands' elements: it would be merged with them.
     fn terms(&mut self, expr: Expr, kept: &[VarId], is_alone: bool) -> Expr {
         match &expr.kind {
             ExprKind::Binary(BinaryFn::Add | BinaryFn::Sub, ..) => {
@@ -61,7 +61,9 @@ impl Confine<'_> {
             ExprKind::Unary(UnaryFn::Neg, _) => expr.map_children(&mut |child| self.terms(child, kept, is_alone)),
             _ => {
                 let is_summed = expr.free_vars().iter().any(|var| !kept.contains(var));
-                self.term(expr, is_alone || is_summed)
+                // Elements that follow from unique ones are no zeros: what stands in their places is no summand.
+                let is_unique = expr.accesses().iter().any(|access| self.program.tensors[access.tensor].is_unique);
+                self.term(expr, is_alone || is_summed || is_unique)
             }
         }
     }

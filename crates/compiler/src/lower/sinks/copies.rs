@@ -33,6 +33,7 @@ use super::workspace::declare_beside;
 use super::{Addition, Sink, Workspace};
 use crate::comparisons::Sum;
 use crate::iterate::iterators::{AccessKey, level_var};
+use crate::iterate::races::combines_nothing;
 use crate::lower::derive::{position, value_position};
 use crate::lower::scope::{Fact, Scope};
 use crate::lower::sizes::{ceil_div, product};
@@ -191,7 +192,11 @@ fn adds_behind(cx: &Lowerer<'_>, extent: &Extent, var: VarId) -> bool {
         let row = level_var(kernel, &key, 0);
         let mut sum = Sum::number(0);
         let fits = sum.add_term(row, 1).and_then(|()| sum.add_term(var, -1)).is_some();
-        let tells = |access: &Access| unique::is_everywhere(kernel, &AccessKey::from(access), row, &sum);
+        // Another term of a sum is added where the element is absent, too.
+        let tells = |access: &Access| {
+            let is_behind = unique::is_everywhere(kernel, &AccessKey::from(access), row, &sum);
+            is_behind && combines_nothing(kernel, assign, access)
+        };
         is_behind &= row == var || fits && assign.rhs.accesses().into_iter().any(tells);
     });
     is_behind
