@@ -70,9 +70,15 @@ pub(super) fn division(cx: &Lowerer<'_>, l: &Loop<'_>, k: usize) -> Option<Divis
     (is_in_order && is_alone).then(|| of_loop(cx, l))?
 }
 
-/// The condition that a loop over coordinates is divided by, if there is one.
+/// The condition that a loop over coordinates is divided by, if there is one. Where it fails, the loop adds 0 to what is there: one that sets
+/// values would have to set these as well.
 pub(super) fn of_coordinates(cx: &Lowerer<'_>, l: &Loop<'_>) -> Option<Division> {
-    of_loop(cx, l).filter(|division| division.sum.factor_of(l.var).abs() == 1)
+    let mut adds = true;
+    l.body.visit_assigns(&mut |assign| {
+        let dtype = assign.rhs.dtype;
+        adds &= assign.op.monoid().is_some_and(|monoid| monoid.begins_at_zero(dtype));
+    });
+    of_loop(cx, l).filter(|division| adds && division.sum.factor_of(l.var).abs() == 1)
 }
 
 /// The first condition that selects a value in a loop and changes once at most, if nothing else is inside of the loop.
