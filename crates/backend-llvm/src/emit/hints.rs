@@ -38,7 +38,7 @@ use super::vector::Known;
 
 /// The most iterations of a loop that LLVM unrolls whole.
 const SHORT: i64 = 32;
-/// The vectors of sums that the loop around it forms at once: one addition waits for the other. (An Intel processor with AVX-512, 16 products a
+/// The number of vectors that accumulate independent sums, so that an addition does not wait for the one before. (An Intel processor with AVX-512, 16 products a
 /// sum, 8000 sums: vectors of 32 bytes take 9.7 us one by one, and 7.5 in twos; those of 64 bytes 7.6, 7.0, and 6.3 in fours, of which
 /// short rows have none.)
 const CHAINS: u32 = 2;

@@ -114,31 +114,37 @@ pub(super) fn settled(program: &Program, statement: &Assignment, sight: Sight) -
         let order = result_format.order();
         *result_format = if statement.op == AssignOp::Set { Format::dense(order) } else { Format::csf(order) };
     }
-    unique.iter().for_each(|tensor| made.program.tensors[*tensor].is_unique = true);
-    let are_told = unique.iter().all(|tensor| program.tensors[*tensor].format.packing().and_then(packed).is_some());
-    let explicit = make_explicit(statement, &mut made.program.vars.clone());
-    let is_mirrored = !unique.contains(&result)
-        && !has_conditions(&made.program.tensors, &explicit.rhs)
-        && mirrors(&made.program.tensors, &explicit).is_some();
-    if is_mirrored && are_told && sight == Sight::Located {
-        for tensor in &unique {
-            let format = &mut made.program.tensors[*tensor].format;
-            *format = format.as_array();
-        }
-        made.located = unique.clone();
-    }
-    for tensor in unique.into_iter().filter(|_| !is_mirrored) {
-        let declared = &mut made.program.tensors[tensor];
-        declared.is_unique = false;
-        if tensor != result {
-            (declared.format, declared.nnz) = (Format::dense(declared.order()), None);
-            made.whole.push(tensor);
-        }
-    }
+    made.see_unique(statement, unique, sight);
     Some(made)
 }
 
 impl Settled {
+    /// Settles the view of tensors that are given by unique elements: these are read once where the statement can, else the whole tensor is.
+    fn see_unique(&mut self, statement: &Assignment, unique: Vec<TensorId>, sight: Sight) {
+        unique.iter().for_each(|tensor| self.program.tensors[*tensor].is_unique = true);
+        let are_told =
+            unique.iter().all(|tensor| self.program.tensors[*tensor].format.packing().and_then(packed).is_some());
+        let explicit = make_explicit(statement, &mut self.program.vars.clone());
+        let is_mirrored = !unique.contains(&statement.lhs.tensor)
+            && !has_conditions(&self.program.tensors, &explicit.rhs)
+            && mirrors(&self.program.tensors, &explicit).is_some();
+        if is_mirrored && are_told && sight == Sight::Located {
+            for tensor in &unique {
+                let format = &mut self.program.tensors[*tensor].format;
+                *format = format.as_array();
+            }
+            self.located = unique.clone();
+        }
+        for tensor in unique.into_iter().filter(|_| !is_mirrored) {
+            let declared = &mut self.program.tensors[tensor];
+            declared.is_unique = false;
+            if tensor != statement.lhs.tensor {
+                (declared.format, declared.nnz) = (Format::dense(declared.order()), None);
+                self.whole.push(tensor);
+            }
+        }
+    }
+
     /// A plan for the statement as one of the program.
     pub fn planned(self, program: &Program, mut plan: Plan) -> Plan {
         for tensor in self.whole {

@@ -64,7 +64,7 @@ enum Once {
 enum Clearing {
     /// Nowhere: every value is written.
     Never,
-    /// Before all loops, where the first one does not come to.
+    /// Before all loops: the rows that the outermost loop does not reach.
     Outside,
     /// Inside of so many loops over variables of the statement.
     Inside(usize),
@@ -216,7 +216,7 @@ impl Dense {
         Ok(())
     }
 
-    /// Sets the values that no loop comes to to the fill value.
+    /// Fills the rows that the outermost loop does not reach.
     fn clear_outside(&self, cx: &mut Lowerer<'_>, scope: &Scope) -> Result<(), Diagnostic> {
         let loops = original_loops(cx.kernel, &cx.kernel.stmt);
         let found = visited(cx.kernel, &self.access, &loops).filter(|_| matches!(self.clearing, Clearing::Outside));
