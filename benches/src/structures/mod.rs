@@ -106,14 +106,20 @@ impl Measured {
             .peers
             .iter()
             .map(|time| {
-                let shown = time.map_or("-".to_string(), |time| format!("{time:.4}"));
+                let shown = time.map_or("-".to_string(), milliseconds);
                 format!(" {shown:>10} {:>8}", ratio(*time))
             })
             .collect();
         let plain = ratio(self.plain.map(|(time, _)| time));
         let rebuilt = self.plain.map_or("-".to_string(), |(_, time)| format!("{:.2}%", 100.0 * time / own));
-        println!("{name:16} {size:8} {own:10.4}{peers} {plain:>8} {rebuilt:>8}");
+        println!("{name:16} {size:8} {:>10}{peers} {plain:>8} {rebuilt:>8}", milliseconds(own));
     }
+}
+
+/// Milliseconds with four digits, of which those of a short time stand further behind the point.
+fn milliseconds(time: f64) -> String {
+    let digits = if time < 0.01 { 6 } else { 4 };
+    format!("{time:.digits$}")
 }
 
 /// Measures a kernel for a size, beside peers.

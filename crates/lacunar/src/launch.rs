@@ -421,6 +421,7 @@ impl<'k, T: Element> Held<'k, T> {
 
     /// Calls the kernel, if its arguments are laid out. An error of many words would take longer to hand on than a small kernel runs, so that
     /// [`Self::failure`] makes it.
+    #[inline]
     pub fn run(&mut self) -> Option<Result<(), KernelStatus>> {
         let Laid { entry, words, counts, threads, .. } = self.laid.as_mut()?;
         let mut call = || {

@@ -80,6 +80,7 @@ impl KernelStatus {
     ///
     /// # Errors
     /// Of every status but 0.
+    #[inline]
     pub fn check(status: i32) -> Result<(), KernelStatus> {
         match status {
             0 => Ok(()),
@@ -303,6 +304,7 @@ pub unsafe fn call(kernel: Entry, args: &mut Args) -> Result<(), KernelStatus> {
 ///
 /// # Errors
 /// The kernel's status. Arrays that it writes in place have any content then.
+#[inline]
 pub unsafe fn call_again(kernel: Entry, words: &mut [Word]) -> Result<(), KernelStatus> {
     // SAFETY: by the caller's promise.
     KernelStatus::check(unsafe { kernel(words.as_mut_ptr()) })

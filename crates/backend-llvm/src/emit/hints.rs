@@ -205,8 +205,6 @@ pub(super) struct LoopHint {
     masked: bool,
     /// The number of copies of the body; 0: one for every iteration.
     unroll: Option<u32>,
-    /// True if the iterations that these copies leave are not vectorized.
-    plain_rest: bool,
 }
 
 impl LoopHint {
@@ -234,7 +232,6 @@ impl LoopHint {
             interleave: 1,
             masked: vectors.masked,
             unroll: None,
-            plain_rest: false,
         })
     }
 
@@ -277,14 +274,14 @@ impl LoopHint {
         LoopHint { unroll: Some(times), ..LoopHint::default() }
     }
 
-    /// The hint for a loop whose body is to be repeated so often, and not to be vectorized.
-    pub(super) fn one_by_one(times: u32) -> LoopHint {
-        LoopHint { unroll: Some(times), plain_rest: true, ..LoopHint::scalar() }
-    }
-
     /// The hint for the remainder of a vector loop: a few iterations.
     pub(super) fn scalar() -> LoopHint {
         LoopHint { width: 1, interleave: 1, ..LoopHint::default() }
+    }
+
+    /// The hint for a loop that stays as it is.
+    pub(super) fn kept() -> LoopHint {
+        LoopHint { unroll: Some(1), ..LoopHint::scalar() }
     }
 
     /// Puts the hint on the branch back to the start of a loop.
@@ -324,12 +321,6 @@ impl LoopHint {
                 Some(0) => operands.push(word("llvm.loop.unroll.full")),
                 Some(times) => operands.push(number("llvm.loop.unroll.count", times)),
                 None => {}
-            }
-            if self.plain_rest {
-                let name = "llvm.loop.unroll.followup_remainder";
-                let name = LLVMMDStringInContext2(context, name.as_ptr().cast(), name.len());
-                let mut rest = [name, number("llvm.loop.vectorize.width", 1), number("llvm.loop.interleave.count", 1)];
-                operands.push(LLVMMDNodeInContext2(context, rest.as_mut_ptr(), rest.len()));
             }
             let node = LLVMMDNodeInContext2(context, operands.as_mut_ptr(), operands.len());
             LLVMMetadataReplaceAllUsesWith(own, node);

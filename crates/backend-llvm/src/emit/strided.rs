@@ -12,6 +12,7 @@
 //! On entry: a serial loop that only loads, computes a little and stores. A distance of a few elements is left to the vectorizer, which
 //! loads all of them, and chooses.
 
+use inkwell::IntPredicate;
 use inkwell::values::IntValue;
 use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Stmt, VarId};
 
@@ -25,8 +26,17 @@ use crate::LlvmError;
 const FAR: u64 = 8;
 /// The operations for each such element that are little.
 const LITTLE: usize = 3;
-/// The iterations that stand one after the other.
-const COPIES: u32 = 4;
+/// The iterations of a group.
+const COPIES: i64 = 4;
+
+/// An index of elements at a distance.
+struct Run<'ctx> {
+    index: ExprId,
+    /// Its value in the first iteration.
+    first: IntValue<'ctx>,
+    /// What it grows by in each.
+    stride: IntValue<'ctx>,
+}
 
 /// The way in which an index follows a counter.
 #[derive(Clone, Copy, PartialEq)]
@@ -52,23 +62,92 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
         self.needs.loops = true;
         let second = self.builder.build_int_add(begin, self.index(1), "")?;
-        let mut places = Vec::new();
+        let mut runs = Vec::new();
         for index in indices {
             let (first, next) = (self.index_at(var, begin, index)?, self.index_at(var, second, index)?);
-            places.push((index, first, self.builder.build_int_sub(next, first, "stride")?));
+            runs.push(Run { index, first, stride: self.builder.build_int_sub(next, first, "stride")? });
         }
-        let firsts: Vec<IntValue<'ctx>> = places.iter().map(|(_, first, _)| *first).collect();
-        let (name, hint) = (&self.source.vars[var].name, LoopHint::one_by_one(COPIES));
-        self.count_along((begin, end), &firsts, name, Some(hint), |emitter, counter, at| {
-            emitter.given = places.iter().zip(at).map(|((index, ..), at)| (*index, Value::Int(*at))).collect();
-            emitter.scalar_iteration(var, counter, body)?;
-            emitter.given.clear();
-            let next = |((.., stride), at): (&(_, _, IntValue<'ctx>), &IntValue<'ctx>)| {
-                Ok(emitter.builder.build_int_add(*at, *stride, "at")?)
-            };
-            places.iter().zip(at).map(next).collect()
-        })?;
+        let after = self.iterations_side_by_side(var, (begin, end), &mut runs, body)?;
+        self.iterations(var, (after, end), &runs, body)?;
         Ok(true)
+    }
+
+    /// Emits the iterations of whole groups, and gives the first that is left; the runs begin there then. Indices of a group are all counted from
+    /// its first one. The processor would wait for each in turn if they were counted from one another.
+    fn iterations_side_by_side(
+        &mut self,
+        var: VarId,
+        (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
+        runs: &mut [Run<'ctx>],
+        body: &Block,
+    ) -> Result<IntValue<'ctx>, LlvmError> {
+        let copies = self.index(COPIES);
+        let (any, none) = (self.builder.build_int_compare(IntPredicate::SLT, begin, end, "")?, self.index(0));
+        let count = self.builder.build_int_sub(end, begin, "")?;
+        let count = self.builder.build_select(any, count, none, "")?.into_int_value();
+        let groups = self.builder.build_int_unsigned_div(count, copies, "groups")?;
+        let mut steps = Vec::new();
+        for run in runs.iter() {
+            let step = |copy| self.builder.build_int_mul(run.stride, self.index(copy), "");
+            steps.push((0..=COPIES).map(step).collect::<Result<Vec<_>, _>>()?);
+        }
+        let firsts: Vec<IntValue<'ctx>> = runs.iter().map(|run| run.first).collect();
+        let indices: Vec<ExprId> = runs.iter().map(|run| run.index).collect();
+        let name = &self.source.vars[var].name;
+        self.count_along((none, groups), &firsts, name, Some(LoopHint::kept()), |emitter, group, firsts| {
+            let done = emitter.builder.build_int_nsw_mul(group, copies, "")?;
+            let counter = emitter.builder.build_int_nsw_add(begin, done, "")?;
+            for copy in 0..COPIES {
+                let at = firsts
+                    .iter()
+                    .zip(&steps)
+                    .map(|(first, steps)| emitter.builder.build_int_add(*first, steps[copy as usize], "at"));
+                let at = at.collect::<Result<Vec<_>, _>>()?;
+                let counter = emitter.builder.build_int_nsw_add(counter, emitter.index(copy), "")?;
+                emitter.iteration_at(var, counter, indices.iter().copied().zip(at), body)?;
+            }
+            let next = |(first, steps): (&IntValue<'ctx>, &Vec<_>)| {
+                emitter.builder.build_int_add(*first, steps[COPIES as usize], "at")
+            };
+            Ok(firsts.iter().zip(&steps).map(next).collect::<Result<_, _>>()?)
+        })?;
+        for (run, steps) in runs.iter_mut().zip(&steps) {
+            let done = self.builder.build_int_mul(groups, steps[COPIES as usize], "")?;
+            run.first = self.builder.build_int_add(run.first, done, "at")?;
+        }
+        let done = self.builder.build_int_mul(groups, copies, "")?;
+        Ok(self.builder.build_int_add(begin, done, "")?)
+    }
+
+    /// Emits iterations one after the other.
+    fn iterations(
+        &mut self,
+        var: VarId,
+        range: (IntValue<'ctx>, IntValue<'ctx>),
+        runs: &[Run<'ctx>],
+        body: &Block,
+    ) -> Result<(), LlvmError> {
+        let firsts: Vec<IntValue<'ctx>> = runs.iter().map(|run| run.first).collect();
+        let name = &self.source.vars[var].name;
+        self.count_along(range, &firsts, name, Some(LoopHint::kept()), |emitter, counter, at| {
+            emitter.iteration_at(var, counter, runs.iter().map(|run| run.index).zip(at.iter().copied()), body)?;
+            let next = |(run, at): (&Run<'ctx>, &IntValue<'ctx>)| emitter.builder.build_int_add(*at, run.stride, "at");
+            Ok(runs.iter().zip(at).map(next).collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Emits an iteration in which indices have these values.
+    fn iteration_at(
+        &mut self,
+        var: VarId,
+        counter: IntValue<'ctx>,
+        indices: impl Iterator<Item = (ExprId, IntValue<'ctx>)>,
+        body: &Block,
+    ) -> Result<(), LlvmError> {
+        self.given = indices.map(|(index, at)| (index, Value::Int(at))).collect();
+        self.scalar_iteration(var, counter, body)?;
+        self.given.clear();
+        Ok(())
     }
 
     /// An index where the counter of a loop has a value.

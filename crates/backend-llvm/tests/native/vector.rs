@@ -239,6 +239,22 @@ fn elements_are_gathered_scattered_and_masked() {
 }
 
 #[test]
+fn elements_at_a_distance_are_counted_up() {
+    // Distances that are known and not, up and down, loaded and stored, of two indices at once.
+    let text = "kernel walk(in a: f64[], out y: f64[], out z: f64[], s: i64, b: i64, e: i64) {
+      for k in b .. e { let v: f64 = a[k * 9 + 5]; y[k] = v * 2.0; }
+      for k_2 in b .. e { let v_2: f64 = a[900 - k_2 * 9]; let own: f64 = a[(s + k_2) * s]; y[k_2 + 100] = v_2 - own; }
+      for k_3 in b .. e { let v_3: f64 = a[k_3]; z[k_3 * 20 + s] = v_3; }
+      for k_4 in b .. e { let v_4: f64 = a[k_4 * s]; z[k_4 * s + 1] = v_4 + 1.0; }
+    }";
+    let arrays = [numbers(DType::F64, 4000), numbers(DType::F64, 200), numbers(DType::F64, 4000)];
+    let scalars: Vec<Vec<i64>> = LENGTHS.iter().flat_map(|ends| [1, 13].map(|s| [&[s], *ends].concat())).collect();
+    check(text, &arrays, &scalars.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let ir = llvm_ir(&function(text), &CompileOptions::default()).unwrap();
+    assert!(ir.contains("groups"), "{ir}");
+}
+
+#[test]
 fn values_are_converted_in_lanes() {
     let types = ["f64", "f32", "i64", "i32", "u8", "i16", "u64", "bool"];
     for from in types {
