@@ -36,18 +36,21 @@ pub(super) fn fission(kernel: &Kernel, names: &[Name], span: Span) -> Transforme
     let (mut several, mut shared) = (false, None);
     let stmt = divided(kernel, kernel.stmt.clone(), &vars, &mut |nest, stmts| {
         several = true;
-        shared = shared.or_else(|| shared_tensor(kernel, nest, stmts));
+        shared = shared.take().or_else(|| shared_tensor(kernel, nest, stmts));
     });
     if !several {
         let holds =
             if names.len() == 1 { "holds one statement" } else { "do not stand directly around several statements" };
-        return Err(refuse("E1222", span, format!("{loops} {holds}"), "nothing to divide").hint(
-            "`fission` is for loops over statements that stand one after the other, such as the terms of a sum",
-        ));
+        return Err(refuse("E1222", span, format!("{loops} {holds}"), "nothing to divide")
+            .note(format!("the statement with its loops is `{}`", kernel.stmt_text()))
+            .hint(
+                "`fission` is for loops over statements that stand one after the other, such as the terms of a sum",
+            ));
     }
-    if let Some(tensor) = shared {
+    if let Some((tensor, why)) = shared {
         let message = format!("the statements in {loops} share `{}`", kernel.tensors[tensor].name);
         return Err(refuse("E1223", span, message, "one depends on the other")
+            .note(why)
             .hint("they may write to one dense result, of which each iteration has elements of its own"));
     }
     check_positions(kernel, &stmt, &mut Vec::new(), span)?;
@@ -107,8 +110,8 @@ fn stored_order(kernel: &Kernel, loops: &[VarId], stmt: &Stmt) -> Vec<VarId> {
     )
 }
 
-/// A tensor through which statements in a nest of loops depend on each other.
-fn shared_tensor(kernel: &Kernel, nest: &Stmt, stmts: &[Stmt]) -> Option<TensorId> {
+/// A tensor through which statements in a nest of loops depend on each other, and in which way.
+fn shared_tensor(kernel: &Kernel, nest: &Stmt, stmts: &[Stmt]) -> Option<(TensorId, String)> {
     let (mut read, mut written) = (Vec::new(), Vec::new());
     for (number, stmt) in stmts.iter().enumerate() {
         stmt.visit_assigns(&mut |assign| {
@@ -116,17 +119,26 @@ fn shared_tensor(kernel: &Kernel, nest: &Stmt, stmts: &[Stmt]) -> Option<TensorI
             written.push((number, assign.lhs.tensor));
         });
     }
-    let mut together: Vec<TensorId> = Vec::new();
+    let mut together: Vec<(TensorId, VarId)> = Vec::new();
     let mut stmt = nest;
     while let Stmt::Forall(var, body) = stmt {
-        together.extend(written_together(kernel, *var, body));
+        together.extend(written_together(kernel, *var, body).into_iter().map(|tensor| (tensor, *var)));
         stmt = body;
     }
-    let is_own = |tensor: TensorId| kernel.tensors[tensor].format.is_dense() && !together.contains(&tensor);
-    let meets = |&(number, tensor): &(usize, TensorId)| {
-        let is_read = read.iter().any(|(other, own)| *other != number && *own == tensor);
-        let is_written = written.iter().any(|(other, own)| *other != number && *own == tensor);
-        is_read || is_written && !is_own(tensor)
-    };
-    written.iter().find(|own| meets(own)).map(|(_, tensor)| *tensor)
+    written.iter().find_map(|&(number, tensor)| {
+        let name = &kernel.tensors[tensor].name;
+        let has_other = |all: &[(usize, TensorId)]| all.iter().any(|(other, own)| *other != number && *own == tensor);
+        if has_other(&read) {
+            return Some((tensor, format!("one of them reads `{name}`, which another one writes")));
+        }
+        if !has_other(&written) {
+            return None;
+        }
+        if !kernel.tensors[tensor].format.is_dense() {
+            return Some((tensor, format!("several of them write entries of `{name}`, which is not dense")));
+        }
+        let (_, var) = together.iter().find(|(own, _)| *own == tensor)?;
+        let var = &kernel.vars[*var].name;
+        Some((tensor, format!("iterations over `{var}` write to the same elements of `{name}`")))
+    })
 }
