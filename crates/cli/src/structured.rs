@@ -162,7 +162,8 @@ pub fn contradicted(name: &str, origin: &str, error: StructureError) -> Failure 
             let message = format!("{origin} does not have the structure that is declared of `{name}`: {found}");
             let hint = format!(
                 "give a file that has the structure (`lacunar info` names those that it has), or leave `-p` or the packed format away; \
-                 `--unique {name}` says that unique elements alone are given"
+                 `--unique {name}` says that unique elements alone are given, and the header of a Matrix Market file of one half says \
+                 `symmetric`"
             );
             Failure::plain(Diagnostic::error("E1308", message).category(Category::File).hint(hint))
         }

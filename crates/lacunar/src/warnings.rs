@@ -4,6 +4,7 @@
 //! y(i) = P(i,j)            P is a pattern: y(i) says whether the row has an entry, not how many
 //! C(k + 10, j) = A(k,j)    C has 5 rows: nothing is assigned
 //! y(0) = 1; y(1) = 2       y(0) is 0 again
+//! d(j) min= A(i,j) + d(i)  A is sparse: an element that is not stored is an edge of length 0
 //! ```
 
 use lacunar_formats::DType;
@@ -17,7 +18,7 @@ pub(crate) fn of_statement(program: &Program, number: usize, explicit: &Assignme
     let counted = if is_declared { None } else { of_patterns(program, explicit) };
     let statement = &program.statements[number];
     let outside = outside(program, statement);
-    outside.into_iter().chain(lost(program, number)).chain(counted).collect()
+    outside.into_iter().chain(lost(program, number)).chain(of_gaps(program, explicit)).chain(counted).collect()
 }
 
 /// A statement that assigns a part of a tensor whose elements have just been assigned, and not been read since: all others get
@@ -49,7 +50,7 @@ fn lost(program: &Program, number: usize) -> Option<String> {
     let name = &program.tensors[statement.lhs.tensor].name;
     let text = program.statement_text(statement);
     is_lost.then(|| {
-        format!("`{text}` assigns all of `{name}`: elements that had values before and are not at its indices lose them; `+=` keeps them")
+        format!("`{text}` assigns all of `{name}`: elements that had values before and are not at its indices lose them; `+=` adds to those that are there, `min=` takes the lesser ones")
     })
 }
 
@@ -98,6 +99,36 @@ fn is_factor(expr: &Expr, of: &Access) -> bool {
         ExprKind::Select(operands) => is_factor(&operands[0], of),
         _ => false,
     }
+}
+
+/// A least value of sums or products, or a greatest one of sums, of a sparse tensor whose elements that are not stored are 0: these take part, as
+/// if each of them were an edge.
+fn of_gaps(program: &Program, explicit: &Assignment) -> Option<String> {
+    let is_gappy = |access: &&Access| {
+        let tensor = program.tensors.get(access.tensor);
+        tensor.is_some_and(|tensor| {
+            let is_number = !matches!(tensor.dtype, DType::Bool | DType::Pattern);
+            is_number && !tensor.role.is_computed() && !tensor.format.is_dense() && tensor.fill().is_zero()
+        })
+    };
+    let mut found = None;
+    explicit.rhs.visit(&mut |expr| {
+        let ExprKind::Reduce(monoid, _, body) = &expr.kind else { return };
+        let is_surprising = match &body.kind {
+            ExprKind::Binary(BinaryFn::Add, ..) => matches!(monoid.name(), "min" | "max"),
+            ExprKind::Binary(BinaryFn::Mul, ..) => monoid.name() == "min",
+            _ => false,
+        };
+        if is_surprising && found.is_none() {
+            let own = body.accesses().into_iter().find(is_gappy).map(|access| &program.tensors[access.tensor].name);
+            found = own.map(|name| (name, monoid.name()));
+        }
+    });
+    let (name, reduction) = found?;
+    let neutral = if reduction == "min" { "inf" } else { "-inf" };
+    Some(format!(
+        "elements that `{name}` does not store are 0, and take part in `{reduction}`; `--fill {name}:{neutral}` leaves them out"
+    ))
 }
 
 /// A sum over a pattern that is a truth value because nothing in it is a number.

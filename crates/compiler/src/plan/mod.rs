@@ -16,7 +16,7 @@ mod bands;
 mod candidates;
 mod combined;
 mod commands;
-pub(crate) mod conditions;
+mod conditions;
 pub(crate) mod convert;
 mod copy;
 mod cost;

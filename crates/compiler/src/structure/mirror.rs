@@ -37,6 +37,7 @@ use lacunar_sets::{Affine, Coefficient, Constraint, MapPiece, Relation};
 use crate::concretize::{additive_terms, flatten};
 use crate::plan::convert::rename;
 use crate::reduction::make_explicit;
+use crate::structure::obstacle::obstacle;
 use crate::structure::reads_unique_alone;
 
 /// Tensors of which more elements follow from one are read whole: each takes a product of its own in the kernel.
@@ -78,7 +79,13 @@ fn needs_whole(program: &Program, id: TensorId) -> Option<String> {
     let mut reading = program.statements.iter().filter(|statement| reads(&program.tensors, &statement.rhs, id));
     let statement = reading.find(|statement| !is_enough(statement) && !is_mirrored(statement))?;
     Some(match is_plain(&tensor.format) {
-        true => format!("`{}` needs all of its elements", program.statement_text(statement)),
+        true => {
+            let mut vars = program.vars.clone();
+            let explicit = make_explicit(statement, &mut vars);
+            let why = obstacle(&program.tensors, &vars, &explicit, id);
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            format!("`{}` needs all of its elements{why}", program.statement_text(statement))
+        }
         false => format!("loops over {} are not loops over its own dimensions", tensor.format),
     })
 }
@@ -209,7 +216,7 @@ fn mirror(tensors: &Arena<Tensor>, statement: &Assignment, term: &Expr, access: 
 }
 
 /// True if an operand has a value everywhere, or is a condition of the stored elements.
-fn is_full(tensor: &Tensor) -> bool {
+pub(super) fn is_full(tensor: &Tensor) -> bool {
     if tensor.role == Role::Indicator {
         return true;
     }
@@ -225,7 +232,7 @@ fn is_plain(format: &Format) -> bool {
 }
 
 /// True if an expression is 0 where an element is absent: a product with it.
-fn is_product(expr: &Expr, access: &Access) -> bool {
+pub(super) fn is_product(expr: &Expr, access: &Access) -> bool {
     match &expr.kind {
         ExprKind::Access(own) => own == access,
         ExprKind::Binary(BinaryFn::Mul | BinaryFn::And, a, b) => is_product(a, access) || is_product(b, access),

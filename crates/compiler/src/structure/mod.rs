@@ -19,6 +19,7 @@
 //! | `coarse.rs` | the result of a statement that repeats another is copied |
 //! | `alone.rs` | a statement that reads unique elements alone needs nothing else of a tensor |
 //! | `mirror.rs` | the products of elements that follow from others are computed beside those |
+//! | `obstacle.rs` | the reason why a statement needs all elements |
 
 mod alone;
 mod coarse;
@@ -26,6 +27,7 @@ mod confine;
 mod follow;
 pub mod infer;
 pub(crate) mod mirror;
+mod obstacle;
 mod results;
 
 pub(crate) use alone::{as_stored, reads_unique_alone};

@@ -81,9 +81,13 @@ impl FormatError {
         if *order == 0 {
             return format!("{rule}: a scalar has none");
         }
+        let resolves = |text: &str| text.parse::<FormatSpec>().is_ok_and(|spec| spec.resolve(*order).is_ok());
+        let of_nodes = format!("{}{{{format}}}", "d".repeat(order - 1));
+        if resolves(&of_nodes) {
+            return format!("{rule}; the name of a schema of nodes stands in braces, as in `{of_nodes}`");
+        }
         let with_dense = format!("{}{format}", "d".repeat(order.saturating_sub(*levels)));
-        let fits = with_dense.parse::<FormatSpec>().is_ok_and(|spec| spec.resolve(*order).is_ok());
-        let example = if fits { with_dense } else { format!("d{}", "s".repeat(order - 1)) };
+        let example = if resolves(&with_dense) { with_dense } else { format!("d{}", "s".repeat(order - 1)) };
         format!("{rule}, for example `{example}`; `dense`, `coo` and `csf` fit any order")
     }
 }
