@@ -74,7 +74,7 @@ use std::rc::Rc;
 
 use lacunar_base::Diagnostic;
 use lacunar_formats::{DType, Holds};
-use lacunar_imp::passes::{AddTo, abreast, flatten, remove_dead};
+use lacunar_imp::passes::{AddTo, abreast, flatten, in_turn, remove_dead};
 use lacunar_imp::{ArrayId, BinaryOp, Block, Builder, ExprId, Function, LoopKind, Param, VarId as ImpVar};
 use lacunar_machine::Reach;
 use lacunar_notation::concrete::{Kernel, Stmt};
@@ -199,7 +199,7 @@ pub fn lower(kernel: &Kernel, options: &Options) -> Result<Lowered, Diagnostic> 
     let function = if is_packed { abreast(function, AddTo::Elements) } else { function };
     let stores_runs = kernel.tensors.iter().any(|(_, tensor)| tensor.format.packing().is_some());
     let function = if stores_runs { abreast(function, AddTo::Row) } else { function };
-    Ok(Lowered { function, interface, phase: options.phase, loops, notes })
+    Ok(Lowered { function: in_turn(function), interface, phase: options.phase, loops, notes })
 }
 
 /// The parameters of a kernel that hold positions of operands, or of packed results, which ascend.

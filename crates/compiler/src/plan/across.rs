@@ -21,7 +21,6 @@ use lacunar_notation::schedule::{Command, CommandKind, Schedule};
 use lacunar_notation::{Access, Assignment, Program, Role, Tensor, VarId};
 
 use super::commands::{commands, name, part};
-use super::conditions::transformed;
 use super::packed::{self, Sight};
 use super::traffic::Memory;
 use super::{Plan, Request, Search, Source, plan_as_seen};
@@ -29,6 +28,7 @@ use crate::comparisons::Patterns;
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::lattice::Lattice;
 use crate::lower::mirrored::elements;
+use crate::schedule::apply_all;
 use crate::structure::confined;
 
 /// The rows of a tile. What a tile writes across rows is so many neighbors in each row of the result, which are one line or two.
@@ -84,7 +84,7 @@ pub(super) fn tiles(kernel: &mut Kernel, memory: Memory, notes: &mut Vec<String>
         CommandKind::Fission(vec![i1, j1]),
     ];
     let commands = commands(kinds);
-    let Ok(made) = transformed(kernel, &commands) else { return Vec::new() };
+    let Ok((made, _)) = apply_all(kernel, &commands) else { return Vec::new() };
     *kernel = made;
     notes.push("what is written across rows is written tile by tile, row by row".to_string());
     commands

@@ -58,17 +58,13 @@ pub(super) fn schedule(kernel: &mut Kernel, grain: u64, notes: &mut Vec<String>)
     // A command applies to all loops over a variable: if one of them cannot be shared, none is.
     for (var, race) in chosen {
         if let Ok(command) = parallelize(kernel, var, Unit::CpuThread, race) {
-            let name = &kernel.vars[var].name;
-            notes.push(match race {
-                Race::Temporary => format!("threads share the loop over {name}; each chunk adds to a copy of its own"),
-                _ => format!("threads share the loop over {name}"),
-            });
+            notes.extend(said(&command));
             commands.push(command);
         }
     }
     for var in in_lanes(kernel) {
         if let Ok(command) = parallelize(kernel, var, Unit::CpuVector, Race::Ignore) {
-            notes.push(format!("loops over {} run in vector registers", kernel.vars[var].name));
+            notes.extend(said(&command));
             commands.push(command);
         }
     }
@@ -76,7 +72,7 @@ pub(super) fn schedule(kernel: &mut Kernel, grain: u64, notes: &mut Vec<String>)
         if scatters_to_neighbors(kernel, &kernel.stmt, var)
             && let Ok(command) = parallelize(kernel, var, Unit::CpuVector, Race::Ignore)
         {
-            notes.push(format!("loops over {} run in vector registers", kernel.vars[var].name));
+            notes.extend(said(&command));
             commands.push(command);
             continue;
         }
@@ -206,6 +202,20 @@ fn is_inside(stmt: &Stmt, var: VarId, around: &[VarId]) -> bool {
         Stmt::Forall(own, body) => {
             (*own != var && around.contains(own) && occurs(body, var)) || is_inside(body, var, around)
         }
+    }
+}
+
+/// The note on a loop that a command gives to threads or lanes.
+pub(super) fn said(command: &Command) -> Option<String> {
+    let CommandKind::Parallelize { var, unit, race } = &command.kind else { return None };
+    let var = &var.text;
+    match (unit, race) {
+        (Unit::CpuThread, Race::Temporary) => {
+            Some(format!("threads share the loop over {var}; each chunk adds to a copy of its own"))
+        }
+        (Unit::CpuThread, _) => Some(format!("threads share the loop over {var}")),
+        (Unit::CpuVector, _) => Some(format!("loops over {var} run in vector registers")),
+        _ => None,
     }
 }
 

@@ -7,36 +7,21 @@
 //!   ->  the second reads the same condition with its levels in the order j, i
 //! ```
 //!
-//! On entry: a planned kernel, and commands that change its loops. On exit: loops come to the levels of each condition from the outermost
+//! On entry: a kernel whose nests have the order that they keep. On exit: loops come to the levels of each condition from the outermost
 //! inwards.
 
-use lacunar_base::{Arena, Diagnostic, Span};
+use lacunar_base::{Arena, Span};
 use lacunar_formats::{DType, Format};
 use lacunar_notation::concrete::Kernel;
-use lacunar_notation::schedule::Command;
 use lacunar_notation::{Access, Expr, Tensor, TensorId};
 
 use super::convert::{free_name, rename};
 use super::given::known_orders;
 use super::storage::{concordant_format, is_concordant};
 use crate::iterate::iterators::AccessKey;
-use crate::schedule::apply_all;
-
-/// A kernel after commands, with conditions that its loops can follow.
-///
-/// # Errors
-/// A command is refused.
-pub(super) fn transformed<'c>(
-    kernel: &Kernel,
-    commands: impl IntoIterator<Item = &'c Command>,
-) -> Result<Kernel, Diagnostic> {
-    let (mut made, _) = apply_all(kernel, commands)?;
-    arrange(&mut made);
-    Ok(made)
-}
 
 /// Gives each assignment conditions that the loops around it can follow.
-fn arrange(kernel: &mut Kernel) {
+pub(crate) fn arrange(kernel: &mut Kernel) {
     let orders = known_orders(kernel);
     // The condition that takes the place of one in an order.
     let mut made: Vec<(TensorId, Format, TensorId)> = Vec::new();

@@ -22,8 +22,8 @@ use lacunar_notation::{Access, AssignOp, Assignment, Expr, ExprKind, Monoid, Rol
 use super::commands::order_command;
 use super::convert::{free_name, old_values, read_converted, read_from, rename, stored_as};
 use super::{
-    Conversion, Plan, Request, Search, Source, across, auto, conditions, cost, factor, finish, gathers, given, insert,
-    lists, order, same, storage, terms, workspaces,
+    Conversion, Plan, Request, Search, Source, across, auto, cost, factor, finish, gathers, given, insert, lists,
+    order, same, storage, terms, workspaces,
 };
 use crate::algebra::{background, fills, is_left_out, preserves_fill, selected};
 use crate::concretize::{concretize, flatten, one_sum};
@@ -373,8 +373,8 @@ impl<'a> Draft<'a> {
     /// Carries out commands on the loops of the planned statement, which is `single` where a nest of loops could not do.
     fn transform(&mut self, commands: &[&Command], single: bool) -> Result<(), Diagnostic> {
         let terms = "the commands apply to the loops of a planned statement, for it is more than one sum";
-        let made = conditions::transformed(&self.kernel, commands.iter().copied());
-        self.kernel = made.map_err(|refusal| if single { refusal } else { refusal.note(terms) })?;
+        let made = apply_all(&self.kernel, commands.iter().copied());
+        self.kernel = made.map_err(|refusal| if single { refusal } else { refusal.note(terms) })?.0;
         Ok(())
     }
 

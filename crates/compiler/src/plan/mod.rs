@@ -16,7 +16,7 @@ mod bands;
 mod candidates;
 mod combined;
 mod commands;
-mod conditions;
+pub(crate) mod conditions;
 pub(crate) mod convert;
 mod copy;
 mod cost;
@@ -263,9 +263,17 @@ impl<'a> Source<'a> {
             && let Some(schedule) = rows::schedule(&kernel, &lhs, &rhs, &plan.schedule, request)
             && let Ok(mut in_rows) = draft(self, &Request { schedule: Some(&schedule), ..*request })
         {
-            let more: Vec<String> = in_rows.notes.into_iter().filter(|note| !plan.notes.contains(note)).collect();
+            let said = |schedule: &Schedule| schedule.commands.iter().filter_map(auto::said).collect::<Vec<String>>();
+            let (before, now) = (said(&plan.schedule), said(&schedule));
+            // The loops of threads and lanes are others now.
+            let mut notes: Vec<String> = plan.notes.into_iter().filter(|note| !before.contains(note)).collect();
             let why = "rows, or strips of them, are summed up in registers".to_string();
-            in_rows.notes = plan.notes.into_iter().chain(more).chain([why]).collect();
+            for note in now.into_iter().chain(in_rows.notes).chain([why]) {
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+            in_rows.notes = notes;
             return Ok(in_rows);
         }
         Ok(plan)

@@ -17,9 +17,9 @@ use lacunar_notation::concrete::{Kernel, Stmt};
 use lacunar_notation::schedule::{Command, CommandKind};
 
 use super::commands::{commands, name, part};
-use super::conditions::transformed;
 use super::traffic::Memory;
 use crate::iterate::iterators::{AccessKey, level_var};
+use crate::schedule::apply_all;
 
 /// The iterations of a strip: what a term reads of it stays in the first caches.
 const STRIP: u64 = 1024;
@@ -60,7 +60,7 @@ pub(super) fn apart(kernel: &mut Kernel, memory: Memory, notes: &mut Vec<String>
         CommandKind::Fission(vec![inside]),
     ];
     let commands = commands(kinds);
-    let Ok(made) = transformed(kernel, &commands) else { return Vec::new() };
+    let Ok((made, _)) = apply_all(kernel, &commands) else { return Vec::new() };
     *kernel = made;
     notes.push("terms that write to many rows are taken one after the other, strip by strip".to_string());
     commands

@@ -11,6 +11,7 @@
 //!
 //! Of several loops, each statement has those over the dimensions of its result in the order in which the result is stored: it writes whole
 //! rows, whatever the others do. One that writes elsewhere, or that sums over one of the loops, keeps their order.
+//! [Conditions](conditions) of coordinates follow the loops.
 //!
 //! Source: Kennedy and McKinley, *Loop Distribution with Arbitrary Control Flow* (Supercomputing 1990).
 
@@ -24,6 +25,7 @@ use super::reorder::check_positions;
 use super::{Forward, Transformed, leaves, refuse};
 use crate::iterate::iterators::{AccessKey, level_var};
 use crate::iterate::races::written_together;
+use crate::plan::conditions;
 
 pub(super) fn fission(kernel: &Kernel, names: &[Name], span: Span) -> Transformed {
     let vars = leaves(kernel, names)?;
@@ -52,7 +54,11 @@ pub(super) fn fission(kernel: &Kernel, names: &[Name], span: Span) -> Transforme
             .hint("they may write to one dense result, of which each iteration has elements of its own"));
     }
     check_positions(kernel, &stmt, &mut Vec::new(), span)?;
-    Ok((Kernel { stmt, ..kernel.clone() }, Forward::default()))
+    let mut made = Kernel { stmt, ..kernel.clone() };
+    if vars.len() > 1 {
+        conditions::arrange(&mut made);
+    }
+    Ok((made, Forward::default()))
 }
 
 /// The statement with each nest of loops over some variables, and nothing but several statements in it, divided. `look` is called with each

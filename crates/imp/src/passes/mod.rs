@@ -30,6 +30,7 @@ mod dce;
 mod fills;
 mod flatten;
 mod hoist;
+mod in_turn;
 mod leave;
 mod scalar_promote;
 mod simplify;
@@ -37,6 +38,7 @@ mod simplify;
 pub use abreast::{AddTo, abreast};
 pub use dce::remove_dead;
 pub use flatten::flatten;
+pub use in_turn::in_turn;
 pub use leave::left_early;
 
 /// A pass.

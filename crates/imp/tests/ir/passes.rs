@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // A failure is what a test is for.
 
 use lacunar_base::Trace;
-use lacunar_imp::passes::{AddTo, PASSES, abreast, flatten};
+use lacunar_imp::passes::{AddTo, PASSES, abreast, flatten, in_turn};
 use lacunar_imp::{
     ArrayData, ArrayId, Function, Limits, Memory, generate, interpret, interpret_within, optimize, parse, verify,
 };
@@ -75,6 +75,23 @@ fn each_pass_on_one_function() {
         assert_eq!(done.to_string(), after.trim_end(), "{name}");
         verify(done).unwrap();
     }
+}
+
+/// `in_turn.imp` holds a function and, after a line of dashes, the result of the pass: loops whose iterations meet, and loops that are left as
+/// they are.
+#[test]
+fn vector_loops_whose_iterations_meet_are_serial() {
+    let (before, after) = include_str!("passes/in_turn.imp").split_once("\n---\n").unwrap();
+    let before = parse(before).unwrap_or_else(|error| panic!("{}", error.render(before, "in_turn", false)));
+    let done = in_turn(before.clone());
+    assert_eq!(done.to_string(), after.trim_end());
+    let arrays = [ArrayData::U32(vec![0, 2]), ArrayData::F64(vec![0.5; 9])];
+    let run = |function| {
+        let mut memory = Memory { arrays: arrays.to_vec(), scalars: vec![1, 4] };
+        interpret(&verify(function).unwrap(), &mut memory).map(|_| memory.arrays[1].clone())
+    };
+    assert!(run(before).is_err());
+    assert_eq!(run(done).unwrap(), ArrayData::F64(vec![0.5, 2.5, 22.5, 16.5, 13.5, 13.5, 13.5, 0.5, 0.5]));
 }
 
 /// `flatten.imp` holds a function and, after a line of dashes, the result of the pass where its arrays `pos` and `inner` ascend.
