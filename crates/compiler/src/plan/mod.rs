@@ -55,7 +55,7 @@ use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
 use lacunar_notation::index::read_by;
-use lacunar_notation::schedule::{CommandKind, Schedule};
+use lacunar_notation::schedule::{Command, CommandKind, Schedule};
 use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Program, Role, Tensor, TensorId, VarId};
 
 use self::draft::draft;
@@ -265,8 +265,11 @@ impl<'a> Source<'a> {
         {
             let said = |schedule: &Schedule| schedule.commands.iter().filter_map(auto::said).collect::<Vec<String>>();
             let (before, now) = (said(&plan.schedule), said(&schedule));
-            // The loops of threads and lanes are others now.
-            let mut notes: Vec<String> = plan.notes.into_iter().filter(|note| !before.contains(note)).collect();
+            // The loops of threads and lanes are others now, and their order may be.
+            let order = |schedule: &Schedule| schedule.commands.iter().find_map(reordered);
+            let is_kept = order(&plan.schedule) == order(&schedule);
+            let holds = |note: &String| !before.contains(note) && (is_kept || !note.starts_with("loop order "));
+            let mut notes: Vec<String> = plan.notes.into_iter().filter(holds).collect();
             let why = "rows, or strips of them, are summed up in registers".to_string();
             for note in now.into_iter().chain(in_rows.notes).chain([why]) {
                 if !notes.contains(&note) {
@@ -305,6 +308,14 @@ impl<'a> Source<'a> {
             draft(self, &Request { schedule: Some(&Schedule { commands }), ..*request }).ok()
         });
         tried.ok_or(refusal)
+    }
+}
+
+/// The names of the loops that a command puts in order.
+fn reordered(command: &Command) -> Option<Vec<String>> {
+    match &command.kind {
+        CommandKind::Reorder(names) => Some(names.iter().map(|name| name.text.clone()).collect()),
+        _ => None,
     }
 }
 
