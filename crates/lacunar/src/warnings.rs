@@ -108,7 +108,8 @@ fn of_gaps(program: &Program, explicit: &Assignment) -> Option<String> {
         let tensor = program.tensors.get(access.tensor);
         tensor.is_some_and(|tensor| {
             let is_number = !matches!(tensor.dtype, DType::Bool | DType::Pattern);
-            is_number && !tensor.role.is_computed() && !tensor.format.is_dense() && tensor.fill().is_zero()
+            let has_gaps = !tensor.format.is_dense() && tensor.format.packing().is_none();
+            is_number && has_gaps && !tensor.role.is_computed() && tensor.fill().is_zero()
         })
     };
     let mut found = None;

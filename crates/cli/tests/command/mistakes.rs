@@ -71,6 +71,8 @@ fn mistakes_in_what_was_written_end_in_2() {
     ] {
         folder.fail(line, 2, message);
     }
+    // The name of a schema without its braces is letters, which may have another number of levels.
+    folder.fail("run 'y(i) = A(i,j)' -i A:a.mtx -f A:btree", 2, "stands in braces, as in `d{btree}`");
     // The place is underlined, and there is a hint.
     let output = folder.run("run 'y(i) = A(i,j) * x(k)' -i A:a.mtx");
     assert!(output.err.contains("^^^^ read here") && output.err.contains("hint:"), "{}", output.err);

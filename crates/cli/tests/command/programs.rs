@@ -621,6 +621,25 @@ fn a_statement_that_begins_anew_is_warned_of() {
 }
 
 #[test]
+fn elements_that_are_not_stored_are_told_where_they_count_as_edges() {
+    let folder = Folder::new();
+    let given = "-f A:csr -g 'A:sparse(0.3)' -d A:5,5 -g x:rand";
+    for (line, warns) in [
+        (format!("run 'd(j) min= A(i,j) + x(i)' {given}"), true),
+        (format!("run 'd(j) = min(i, A(i,j) * x(i))' {given}"), true),
+        (format!("run 'd(j) = max(i, A(i,j) + x(i))' {given}"), true),
+        (format!("run 'd(j) min= A(i,j) + x(i)' {given} --fill A:inf"), false),
+        (format!("run 'd(j) = max(i, A(i,j) * x(i))' {given}"), false),
+        (format!("run 'd(j) = A(i,j) * x(i)' {given}"), false),
+        ("run 'd(j) min= A(i,j) + x(i)' -f A:packed(symmetric) -g A:rand -d A:5,5 -g x:rand".to_string(), false),
+    ] {
+        let run = folder.run(&line);
+        let warning = "warning: elements that `A` does not store are 0, and take part in";
+        assert_eq!(run.err.contains(warning), warns, "{line}: {}", run.err);
+    }
+}
+
+#[test]
 fn operations_over_far_coordinates_are_counted_in_little_memory() {
     let folder = Folder::new();
     folder.write("far.tns", "5 1 2\n104924426112 2 3\n");

@@ -75,6 +75,17 @@ fn kernels_read_each_element_once() {
     let whole = folder.succeed("run 'C(i,j) = A(i,k) * A(k,j)' -i A:mesh.mtx -p A:symmetric --check --explain");
     assert!(!whole.contains("is read once"), "{whole}");
     assert!(whole.contains("`A` is stored whole: `C(i,j) = A(i,k) * A(k,j)` needs all of its elements"), "{whole}");
+    let line = "-i A:mesh.mtx -p A:symmetric -g x:rand -g d:rand -d x:4 -d d:4 --check --explain";
+    for (statement, why) in [
+        ("r(i) = A(i,j) * x(j) / d(i)", "the sum with `A` is an operand of something else; as a statement of its own"),
+        ("C(i,k) = A(i,j) * x(k) * d(j)", "`k` is no index of `A`"),
+        ("s = A(i,j) * A(j,i) * x(i) * d(j)", "`A` stands more than once in a term"),
+        ("r(i) = max(j, A(i,j) * x(j)) + d(i)", "the products are reduced by `max`, not added"),
+        ("r(i) = exp(A(i,j)) * x(j) * d(j)", "`A` is no factor and no dividend there"),
+    ] {
+        let whole = folder.succeed(&format!("run '{statement}' {line}"));
+        assert!(whole.contains(&format!("needs all of its elements: {why}")), "{whole}");
+    }
     for (more, format, why) in [
         ("", "dia", "loops over dia are not loops over its own dimensions"),
         ("; print A", "csr", "an action prints, writes, counts or copies it"),
