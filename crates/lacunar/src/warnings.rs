@@ -9,7 +9,8 @@
 
 use lacunar_formats::DType;
 use lacunar_notation::{
-    Access, Action, AssignOp, Assignment, BinaryFn, Equation, Expr, ExprKind, Monoid, Program, TensorId, UnaryFn,
+    Access, Action, AssignOp, Assignment, BinaryFn, Equation, Expr, ExprKind, Monoid, Program, Tensor, TensorId,
+    UnaryFn,
 };
 
 /// The warnings about a statement of a program by its number, which is also given in reduction notation. The type of its result may be
@@ -121,14 +122,16 @@ fn of_gaps(program: &Program, explicit: &Assignment) -> Option<String> {
             _ => false,
         };
         if is_surprising && found.is_none() {
-            let own = body.accesses().into_iter().find(is_gappy).map(|access| &program.tensors[access.tensor].name);
-            found = own.map(|name| (name, monoid.name()));
+            let own = body.accesses().into_iter().find(is_gappy).map(|access| &program.tensors[access.tensor]);
+            found = own.map(|tensor| (tensor, monoid.name()));
         }
     });
-    let (name, reduction) = found?;
+    let (Tensor { name, dtype, .. }, reduction) = found?;
     let neutral = if reduction == "min" { "inf" } else { "-inf" };
+    // Whole numbers have no infinity.
+    let of_reals = if dtype.is_float() { String::new() } else { format!("-t {name}:f64 ") };
     Some(format!(
-        "elements that `{name}` does not store are 0, and take part in `{reduction}`; `--fill {name}:{neutral}` leaves them out"
+        "elements that `{name}` does not store are 0, and take part in `{reduction}`; `{of_reals}--fill {name}:{neutral}` leaves them out"
     ))
 }
 

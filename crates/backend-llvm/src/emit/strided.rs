@@ -34,7 +34,7 @@ struct Run<'ctx> {
     index: ExprId,
     /// Its value in the first iteration.
     first: IntValue<'ctx>,
-    /// What it grows by in each.
+    /// The difference of its values in two neighboring iterations.
     stride: IntValue<'ctx>,
 }
 

@@ -637,6 +637,10 @@ fn elements_that_are_not_stored_are_told_where_they_count_as_edges() {
         let warning = "warning: elements that `A` does not store are 0, and take part in";
         assert_eq!(run.err.contains(warning), warns, "{line}: {}", run.err);
     }
+    // The advice is one that can be followed, for whole numbers too.
+    let run = folder.run(&format!("run 'd(j) min= A(i,j) + x(i)' {given} -t A:i64"));
+    assert!(run.err.contains("`-t A:f64 --fill A:inf` leaves them out"), "{}", run.err);
+    folder.succeed(&format!("run 'd(j) min= A(i,j) + x(i)' {given} -t A:f64 --fill A:inf"));
 }
 
 #[test]

@@ -279,6 +279,15 @@ impl<'a> Source<'a> {
             in_rows.notes = notes;
             return Ok(in_rows);
         }
+        // Sums that are not long, where no tiles of registers form the elements.
+        if let (Search::Cost, None) = (request.search, request.schedule)
+            && let Some((kernel, lhs, rhs)) = flat(self, request)
+            && let Some(schedule) = strips::schedule(&kernel, &lhs, &rhs, request, true)
+            && let Ok(mut in_strips) = draft(self, &Request { schedule: Some(&schedule), ..*request })
+        {
+            in_strips.notes.push("strips of a sum stay in the cache".to_string());
+            return Ok(in_strips);
+        }
         Ok(plan)
     }
 
@@ -335,7 +344,7 @@ fn special(source: Source<'_>, request: &Request<'_>) -> Option<(Schedule, &'sta
     let tiled =
         || Some((tile::schedule(&kernel, &lhs, &rhs, request.memory)?, "tiles of the result stay in the cache"));
     let in_strips =
-        || Some((strips::schedule(&kernel, &lhs, &rhs, request)?, "strips of a long sum stay in the cache"));
+        || Some((strips::schedule(&kernel, &lhs, &rhs, request, false)?, "strips of a long sum stay in the cache"));
     in_bands.or_else(skewed).or_else(looked_up).or_else(tiled).or_else(in_strips)
 }
 

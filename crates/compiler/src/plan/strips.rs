@@ -47,8 +47,14 @@ struct Sum<'a> {
     near: f64,
 }
 
-/// A schedule for `lhs = flat` in strips of its sum, if that is long and few elements are summed up.
-pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, request: &Request<'_>) -> Option<Schedule> {
+/// A schedule for `lhs = flat` in strips of its sum, if few elements are summed up. A sum of rows has to be long, unless it may have any length.
+pub(super) fn schedule(
+    kernel: &Kernel,
+    lhs: &Access,
+    flat: &Expr,
+    request: &Request<'_>,
+    any_length: bool,
+) -> Option<Schedule> {
     let ExprKind::Reduce(_, summed, body) = &flat.kind else { return None };
     let &[summed] = summed.as_slice() else { return None };
     let near = request.memory.near_bytes();
@@ -63,7 +69,7 @@ pub(super) fn schedule(kernel: &Kernel, lhs: &Access, flat: &Expr, request: &Req
     }
     let (size, inside) = match order.as_slice() {
         [elements @ .., last] if *last == summed => sum.columns(elements)?,
-        [first, elements @ ..] if *first == summed => sum.rows(elements)?,
+        [first, elements @ ..] if *first == summed => sum.rows(elements, any_length)?,
         _ => return None,
     };
     Some(sum.in_strips(&order, size, inside))
@@ -104,12 +110,12 @@ impl Sum<'_> {
     }
 
     /// The number of rows that are added together, if all elements stay in the cache.
-    fn rows(&self, elements: &[VarId]) -> Option<(u64, Inside)> {
+    fn rows(&self, elements: &[VarId], any_length: bool) -> Option<(u64, Inside)> {
         let sizes = elements.iter().map(|var| self.kernel.vars[*var].size.map(|size| size as f64));
         let bytes = sizes.product::<Option<f64>>()? * self.body.dtype.arithmetic().size() as f64;
         let is_row = elements.last().is_some_and(|row| self.accesses().all(|access| self.is_last(access, *row)));
-        let is_long =
-            elements.iter().all(|var| self.kernel.vars[*var].size.is_some_and(|size| self.length / LONG >= size));
+        let is_short_of = |var: &VarId| self.kernel.vars[*var].size.is_none_or(|size| self.length / LONG < size);
+        let is_long = any_length || !elements.iter().any(is_short_of);
         let fits = bytes <= self.near && is_row && is_long && elements.len() > 1 && self.length >= LEAST_STRIPS * ROWS;
         self.large().filter(|_| fits).map(|_| (ROWS, Inside::Unrolled))
     }
