@@ -99,3 +99,17 @@ fn a_schedule_is_good_on_machines_whose_cheapest_loops_differ() {
     let precompute = "-s 'precompute(A(i,j) * B(j,k), k, k)'";
     assert_eq!(order(&format!("--machine zen5 {precompute}")), order(&format!("--machine slow.toml {precompute}")));
 }
+
+#[test]
+fn dense_products_have_tiles_or_strips_whatever_their_sizes() {
+    let folder = Folder::new();
+    for machine in ["zen4", "generic-v2"] {
+        for (rows, sum) in [(50, 300), (150, 300), (200, 1000), (250, 300), (300, 1000), (40, 20_000)] {
+            let line = format!(
+                "compile 'C(i,j) = A(i,k) * B(k,j)' -f A:dense -f B:dense -d A:{rows},{sum} -d B:{sum},{rows} --machine {machine} --explain"
+            );
+            let text = folder.succeed(&line);
+            assert!(text.contains("precompute(") || text.contains("unroll("), "{line}: {text}");
+        }
+    }
+}
