@@ -102,8 +102,7 @@ fn is_factor(expr: &Expr, of: &Access) -> bool {
     }
 }
 
-/// A least value of sums or products, or a greatest one of sums, of a sparse tensor whose elements that are not stored are 0: these take part, as
-/// if each of them were an edge.
+/// A minimum of sums or products, or a maximum of sums, that reads a sparse tensor of fill value 0. Elements that are not stored take part as 0.
 fn of_gaps(program: &Program, explicit: &Assignment) -> Option<String> {
     let is_gappy = |access: &&Access| {
         let tensor = program.tensors.get(access.tensor);
