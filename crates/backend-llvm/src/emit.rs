@@ -37,7 +37,7 @@ mod runtime;
 pub(crate) use runtime::{RUNTIME_FUNCTIONS, Table};
 mod stack;
 mod stmt;
-mod strided;
+pub(crate) mod strided;
 mod tiles;
 mod turns;
 mod unpack;

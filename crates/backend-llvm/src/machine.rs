@@ -15,7 +15,7 @@ use inkwell::targets::{
 use lacunar_imp::{Function, Verified, loops};
 use lacunar_machine::Filling;
 
-use crate::emit::{Emitted, Table, emit};
+use crate::emit::{Emitted, Table, emit, strided};
 use crate::optimize::optimize;
 use crate::{CompileOptions, Cpu, LlvmError, Optimization};
 
@@ -66,10 +66,12 @@ pub(crate) fn host_cpu() -> Result<(&'static str, &'static str), LlvmError> {
 /// LLVM's passes join neighboring loads to gathers where the target has them, whatever these cost.
 const NO_GATHERS: &str = "+prefer-no-gather";
 
-/// The way in which LLVM's passes may fill vectors in a function: by gathers if some loop of it does.
+/// The way in which LLVM's passes may fill vectors in a function: by gathers if some loop of it does, and never if its elements at a distance
+/// are taken one by one.
 pub(crate) fn filling(function: &Function, options: &CompileOptions) -> Filling {
     match loops::gather_scattered(function) {
         true => options.tuning.filling_scattered,
+        false if strided::are_all(function) => Filling::Inserts,
         false => options.tuning.filling,
     }
 }

@@ -12,7 +12,7 @@
 //! assert_eq!((reductions.len(), reductions[0].op), (1, BinaryOp::Add));
 //! ```
 
-use crate::ir::{ArrayId, ArrayRole, BinaryOp, Expr, ExprId, Function, Lanes, LoopKind, Stmt, VarId};
+use crate::ir::{ArrayId, ArrayRole, BinaryOp, Block, Expr, ExprId, Function, Lanes, LoopKind, Stmt, VarId};
 use crate::walk::{Changes, blocks, exprs, reads, visit};
 
 /// The local arrays that each iteration of a parallel loop with this body has for itself: they get their memory in the
@@ -150,10 +150,17 @@ pub fn assigned_from_outside(body: &[Stmt]) -> impl Iterator<Item = (VarId, Expr
 
 /// True if some vector loop of a function gathers scattered elements ([`Lanes::scattered`]).
 pub fn gather_scattered(function: &Function) -> bool {
+    any(function, |kind, _, _| matches!(kind, LoopKind::Vector(Lanes { scattered: true, .. })))
+}
+
+/// True if some loop of a function over a range is such a loop, by its kind, its counter and its body.
+pub fn any(function: &Function, mut is_such: impl FnMut(LoopKind, VarId, &Block) -> bool) -> bool {
     let mut found = false;
     function.body.iter().for_each(|stmt| {
         visit(stmt, &mut |stmt| {
-            found |= matches!(stmt, Stmt::For { kind: LoopKind::Vector(Lanes { scattered: true, .. }), .. });
+            if let Stmt::For { kind, var, body, .. } = stmt {
+                found = found || is_such(*kind, *var, body);
+            }
         });
     });
     found

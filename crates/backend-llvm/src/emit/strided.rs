@@ -7,14 +7,15 @@
 //!
 //! LLVM's vectorizer would gather such elements, and multiply for the address of each. No processor gathers faster than it loads one after
 //! the other, and here nothing else is to be had from vectors, as little is computed. (An Intel processor with AVX-512, the loop above with
-//! n = 250: 190 ns gathered, 110 in this way.)
+//! n = 250: 190 ns gathered, 110 in this way.) LLVM puts neighboring results into vectors, which loads fill; it would gather there, too, but for
+//! [`are_all`], by which the target machine is chosen: 106 ns and 98.
 //!
 //! On entry: a serial loop that only loads, computes a little and stores. A distance of a few elements is left to the vectorizer, which
 //! loads all of them, and chooses.
 
 use inkwell::IntPredicate;
 use inkwell::values::IntValue;
-use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Stmt, VarId};
+use lacunar_imp::{BinaryOp, Block, Expr, ExprId, Function, LoopKind, Stmt, VarId, loops};
 
 use super::Emitter;
 use super::frame::Place;
@@ -56,7 +57,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         (begin, end): (IntValue<'ctx>, IntValue<'ctx>),
         body: &Block,
     ) -> Result<bool, LlvmError> {
-        let indices = self.far_indices(var, body);
+        let indices = far_indices(self.source, var, body);
         if indices.is_empty() {
             return Ok(false);
         }
@@ -156,83 +157,89 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.begin_statement();
         self.eval_int(index)
     }
+}
 
-    /// The indices in the body of a loop at which elements lie far from each other; none if it does more than [`Self::strided_loop`] says.
-    fn far_indices(&self, counter: VarId, body: &Block) -> Vec<ExprId> {
-        let own: Vec<VarId> = body.iter().filter_map(Stmt::definition).collect();
-        let is_outside = |var: VarId| !own.contains(&var) && !self.source.vars[var].mutable;
-        let (mut found, mut operations) = (Vec::new(), 0);
-        for stmt in body {
-            match *stmt {
-                Stmt::Load { index, .. } | Stmt::Store { index, reduce: None, .. } => {
-                    match self.follows(counter, &is_outside, index) {
-                        Follows::Not => return Vec::new(),
-                        Follows::By(by) if by.unsigned_abs() < FAR => {}
-                        Follows::By(_) | Follows::Steadily if found.contains(&index) => {}
-                        Follows::By(_) | Follows::Steadily => found.push(index),
-                    }
-                }
-                Stmt::Define { .. } | Stmt::Comment(_) => {}
-                _ => return Vec::new(),
-            }
-            if let Stmt::Define { value, .. } | Stmt::Store { value, .. } = *stmt {
-                let Some(own) = self.operations(value) else { return Vec::new() };
-                operations += own;
-            }
-        }
-        if operations <= LITTLE * found.len() { found } else { Vec::new() }
-    }
+/// True if a function has such loops, and no vector loop, which may gather elements that it does not find in this way.
+pub(crate) fn are_all(function: &Function) -> bool {
+    let is_strided = |kind, var, body: &Block| kind == LoopKind::Serial && !far_indices(function, var, body).is_empty();
+    loops::any(function, is_strided) && !loops::any(function, |kind, _, _| matches!(kind, LoopKind::Vector(_)))
+}
 
-    /// The number of operations of a value; `None` if one of them is a function.
-    fn operations(&self, value: ExprId) -> Option<usize> {
-        let mut count = 0;
-        let mut pending = vec![value];
-        while let Some(expr) = pending.pop() {
-            let expr = &self.source.exprs[expr];
-            match expr {
-                Expr::Const(_) | Expr::Var(_) => {}
-                Expr::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max, ..)
-                | Expr::Cast(..) => count += 1,
-                _ => return None,
-            }
-            pending.extend(expr.operands());
-            if count > LITTLE * LITTLE {
-                return None;
-            }
-        }
-        Some(count)
-    }
-
-    /// The way in which an index of variables from outside of a loop, and of its counter, follows the counter.
-    fn follows(&self, counter: VarId, is_outside: &impl Fn(VarId) -> bool, index: ExprId) -> Follows {
-        use Follows::{By, Not, Steadily};
-        match self.source.exprs[index] {
-            Expr::Const(_) => By(0),
-            Expr::Var(var) if var == counter => By(1),
-            Expr::Var(var) if is_outside(var) => By(0),
-            Expr::Cast(_, a) if self.follows(counter, is_outside, a) == By(0) => By(0),
-            Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) => {
-                let constant = |expr: ExprId| match self.source.exprs[expr] {
-                    Expr::Const(constant) => i64::try_from(constant.bits).ok(),
-                    _ => None,
-                };
-                match (op, self.follows(counter, is_outside, a), self.follows(counter, is_outside, b)) {
-                    (_, Not, _) | (_, _, Not) => Not,
-                    (BinaryOp::Add, By(a), By(b)) => a.checked_add(b).map_or(Not, By),
-                    (BinaryOp::Sub, By(a), By(b)) => a.checked_sub(b).map_or(Not, By),
-                    (BinaryOp::Mul, By(0), By(0)) => By(0),
-                    (BinaryOp::Mul, By(by), By(0)) => {
-                        constant(b).map_or(Steadily, |times| by.checked_mul(times).map_or(Not, By))
-                    }
-                    (BinaryOp::Mul, By(0), By(by)) => {
-                        constant(a).map_or(Steadily, |times| by.checked_mul(times).map_or(Not, By))
-                    }
-                    (BinaryOp::Mul, Steadily, By(0)) | (BinaryOp::Mul, By(0), Steadily) => Steadily,
-                    (BinaryOp::Add | BinaryOp::Sub, ..) => Steadily,
-                    _ => Not,
+/// The indices in the body of a loop at which elements lie far from each other; none if it does more than [`Emitter::strided_loop`] says.
+fn far_indices(source: &Function, counter: VarId, body: &Block) -> Vec<ExprId> {
+    let own: Vec<VarId> = body.iter().filter_map(Stmt::definition).collect();
+    let is_outside = |var: VarId| !own.contains(&var) && !source.vars[var].mutable;
+    let (mut found, mut operations) = (Vec::new(), 0);
+    for stmt in body {
+        match *stmt {
+            Stmt::Load { index, .. } | Stmt::Store { index, reduce: None, .. } => {
+                match follows(source, counter, &is_outside, index) {
+                    Follows::Not => return Vec::new(),
+                    Follows::By(by) if by.unsigned_abs() < FAR => {}
+                    Follows::By(_) | Follows::Steadily if found.contains(&index) => {}
+                    Follows::By(_) | Follows::Steadily => found.push(index),
                 }
             }
-            _ => Not,
+            Stmt::Define { .. } | Stmt::Comment(_) => {}
+            _ => return Vec::new(),
         }
+        if let Stmt::Define { value, .. } | Stmt::Store { value, .. } = *stmt {
+            let Some(own) = operations_of(source, value) else { return Vec::new() };
+            operations += own;
+        }
+    }
+    if operations <= LITTLE * found.len() { found } else { Vec::new() }
+}
+
+/// The number of operations of a value; `None` if one of them is a function.
+fn operations_of(source: &Function, value: ExprId) -> Option<usize> {
+    let mut count = 0;
+    let mut pending = vec![value];
+    while let Some(expr) = pending.pop() {
+        let expr = &source.exprs[expr];
+        match expr {
+            Expr::Const(_) | Expr::Var(_) => {}
+            Expr::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max, ..)
+            | Expr::Cast(..) => count += 1,
+            _ => return None,
+        }
+        pending.extend(expr.operands());
+        if count > LITTLE * LITTLE {
+            return None;
+        }
+    }
+    Some(count)
+}
+
+/// The way in which an index of variables from outside of a loop, and of its counter, follows the counter.
+fn follows(source: &Function, counter: VarId, is_outside: &impl Fn(VarId) -> bool, index: ExprId) -> Follows {
+    use Follows::{By, Not, Steadily};
+    match source.exprs[index] {
+        Expr::Const(_) => By(0),
+        Expr::Var(var) if var == counter => By(1),
+        Expr::Var(var) if is_outside(var) => By(0),
+        Expr::Cast(_, a) if follows(source, counter, is_outside, a) == By(0) => By(0),
+        Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b) => {
+            let constant = |expr: ExprId| match source.exprs[expr] {
+                Expr::Const(constant) => i64::try_from(constant.bits).ok(),
+                _ => None,
+            };
+            match (op, follows(source, counter, is_outside, a), follows(source, counter, is_outside, b)) {
+                (_, Not, _) | (_, _, Not) => Not,
+                (BinaryOp::Add, By(a), By(b)) => a.checked_add(b).map_or(Not, By),
+                (BinaryOp::Sub, By(a), By(b)) => a.checked_sub(b).map_or(Not, By),
+                (BinaryOp::Mul, By(0), By(0)) => By(0),
+                (BinaryOp::Mul, By(by), By(0)) => {
+                    constant(b).map_or(Steadily, |times| by.checked_mul(times).map_or(Not, By))
+                }
+                (BinaryOp::Mul, By(0), By(by)) => {
+                    constant(a).map_or(Steadily, |times| by.checked_mul(times).map_or(Not, By))
+                }
+                (BinaryOp::Mul, Steadily, By(0)) | (BinaryOp::Mul, By(0), Steadily) => Steadily,
+                (BinaryOp::Add | BinaryOp::Sub, ..) => Steadily,
+                _ => Not,
+            }
+        }
+        _ => Not,
     }
 }
