@@ -246,7 +246,7 @@ fn checks_pass_with_the_oracle_and_with_the_interpreter() {
         "'y = A(i,j)' -g 'A:uniform(20)' -d A:1000,12000 -t A:i64",
         "'op most(a, b) = max(a, b) { identity 0, commutative, associative }; y(j) = most(i, x(i) * A(i,j))' \
          -g 'A:uniform(4)' -g x:rand -d A:60000,60000",
-        "'op square(a) = a * a; y(i) = square(A(i,j)) * x(j)' -g 'A:uniform(4)' -g x:rand -d A:60000,60000",
+        "'op own(a) = a * a; y(i) = own(A(i,j)) * x(j)' -g 'A:uniform(4)' -g x:rand -d A:60000,60000",
         // An input that is assigned to: its given values are compared, not those that the statement has left.
         "'A(i,j) = A(i,j) * B(i,j)' -g 'A:uniform(20)' -g 'B:uniform(20)' -d A:30000,1000",
         "'x(i) = 2 * x(i); y(i) = x(i) - A(i,j)' -g x:rand -g 'A:uniform(20)' -d A:12000,1000",
