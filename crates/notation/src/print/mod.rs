@@ -428,7 +428,11 @@ impl Names<'_> {
                 None => self.call(text, Function::Binary(*function).name(), &[a, b]),
             },
             ExprKind::Select(operands) => {
-                self.call(text, Function::Select.name(), &operands.iter().collect::<Vec<_>>());
+                let [condition, a, b] = &**operands;
+                // Two numbers have nothing beside them that tells their type.
+                let untold = type_of_numbers(a, b).is_some_and(|dtype| dtype != expr.dtype);
+                let told = untold.then(|| Expr { kind: ExprKind::Cast(Box::new(a.clone())), ..expr.clone() });
+                self.call(text, Function::Select.name(), &[condition, told.as_ref().unwrap_or(a), b]);
             }
             ExprKind::Apply(operator, operands) => {
                 self.call(text, operator.name(), &operands.iter().collect::<Vec<_>>());
@@ -458,4 +462,17 @@ impl Names<'_> {
         }
         text.push(')');
     }
+}
+
+/// The type that two numbers have for a reader where nothing else tells it; `None` if one of them is none, or has a type by itself.
+fn type_of_numbers(a: &Expr, b: &Expr) -> Option<DType> {
+    let alone = |expr: &Expr| match &expr.kind {
+        ExprKind::Literal(Literal::Int(_) | Literal::Absent) if expr.dtype != DType::Bool => Some(DType::I64),
+        ExprKind::Literal(Literal::Float(_)) => Some(DType::F64),
+        ExprKind::Literal(Literal::Fill(value)) if value.ty.is_integer() => Some(DType::I64),
+        ExprKind::Literal(Literal::Fill(value)) if value.ty.is_real() => Some(DType::F64),
+        _ => None,
+    };
+    let (a, b) = (alone(a)?, alone(b)?);
+    Some(if a == DType::F64 { a } else { b })
 }
