@@ -13,6 +13,7 @@ use lacunar_compiler::plan::Conversion;
 use lacunar_front::Declarations;
 use lacunar_machine::{Machine, Reach, model};
 use lacunar_notation::concrete::Kernel as Loops;
+use lacunar_notation::provenance::Relation;
 use lacunar_notation::{Action, Role, Tensor};
 use lacunar_runtime::pool::with_threads;
 use lacunar_testing::data;
@@ -325,11 +326,17 @@ impl BackEnd {
     }
 }
 
-/// True for loops whose text is not read: it does not tell the variables that loops through stored dimensions recover, and no number in it
-/// is complex.
+/// True for loops whose text is not read: it does not tell the variables that loops through stored dimensions recover, no number in it
+/// is complex, and no variable is made by two relations, as one is whose loop a producer and its consumer share.
 pub fn has_no_text(kernel: &Loops) -> bool {
     let is_apart = |tensor: &Tensor| tensor.view.is_some() || (tensor.dtype.is_complex() && !tensor.fill().is_zero());
-    !kernel.stored.recovered.is_empty() || kernel.tensors.iter().any(|(_, tensor)| is_apart(tensor))
+    let mut made: Vec<_> = kernel.provenance.relations.iter().flat_map(Relation::children).collect();
+    let count = made.len();
+    made.sort_unstable_by_key(|var| var.index());
+    made.dedup();
+    made.len() < count
+        || !kernel.stored.recovered.is_empty()
+        || kernel.tensors.iter().any(|(_, tensor)| is_apart(tensor))
 }
 
 /// True if a printed kernel has loops that are not read: positions under a workspace, the unique elements of a tensor, or positions of
