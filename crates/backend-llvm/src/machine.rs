@@ -66,8 +66,8 @@ pub(crate) fn host_cpu() -> Result<(&'static str, &'static str), LlvmError> {
 /// LLVM's passes join neighboring loads to gathers where the target has them, whatever these cost.
 const NO_GATHERS: &str = "+prefer-no-gather";
 
-/// The way in which LLVM's passes may fill vectors in a function: by gathers if some loop of it does, and never if its elements at a distance
-/// are taken one by one.
+/// The way in which LLVM's passes may fill vectors in a function. A function with loops over elements at a distance and without vector loops
+/// never gathers.
 pub(crate) fn filling(function: &Function, options: &CompileOptions) -> Filling {
     match loops::gather_scattered(function) {
         true => options.tuning.filling_scattered,

@@ -153,7 +153,7 @@ pub fn gather_scattered(function: &Function) -> bool {
     any(function, |kind, _, _| matches!(kind, LoopKind::Vector(Lanes { scattered: true, .. })))
 }
 
-/// True if some loop of a function over a range is such a loop, by its kind, its counter and its body.
+/// True if a condition on the kind, the counter and the body holds for some `for` loop of a function.
 pub fn any(function: &Function, mut is_such: impl FnMut(LoopKind, VarId, &Block) -> bool) -> bool {
     let mut found = false;
     function.body.iter().for_each(|stmt| {

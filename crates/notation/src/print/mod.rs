@@ -429,10 +429,11 @@ impl Names<'_> {
             },
             ExprKind::Select(operands) => {
                 let [condition, a, b] = &**operands;
-                // Two numbers have nothing beside them that tells their type.
-                let untold = type_of_numbers(a, b).is_some_and(|dtype| dtype != expr.dtype);
-                let told = untold.then(|| Expr { kind: ExprKind::Cast(Box::new(a.clone())), ..expr.clone() });
-                self.call(text, Function::Select.name(), &[condition, told.as_ref().unwrap_or(a), b]);
+                // A reader would give two numbers their default type. A conversion of the first keeps the type that they have.
+                let is_other = type_of_numbers(a, b).is_some_and(|dtype| dtype != expr.dtype);
+                let (dtype, span) = (expr.dtype, expr.span);
+                let converted = is_other.then(|| Expr { kind: ExprKind::Cast(Box::new(a.clone())), dtype, span });
+                self.call(text, Function::Select.name(), &[condition, converted.as_ref().unwrap_or(a), b]);
             }
             ExprKind::Apply(operator, operands) => {
                 self.call(text, operator.name(), &operands.iter().collect::<Vec<_>>());
@@ -464,7 +465,7 @@ impl Names<'_> {
     }
 }
 
-/// The type that two numbers have for a reader where nothing else tells it; `None` if one of them is none, or has a type by itself.
+/// The type that the reader gives to the branches of `select(c, a, b)`; `None` unless both are numbers without a type in the text.
 fn type_of_numbers(a: &Expr, b: &Expr) -> Option<DType> {
     let alone = |expr: &Expr| match &expr.kind {
         ExprKind::Literal(Literal::Int(_) | Literal::Absent) if expr.dtype != DType::Bool => Some(DType::I64),
