@@ -78,7 +78,7 @@ const FIRST_TURNS: usize = 2;
 /// The number of runs that are worth a turn, after one that took so many milliseconds.
 fn runs_after(first: f64) -> u32 {
     const TURN: f64 = 10.0;
-    const MOST: f64 = 1000.0;
+    const MOST: f64 = 100_000.0;
     (TURN / first).clamp(1.0, MOST) as u32
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn background_where(
     match &expr.kind {
         ExprKind::Literal(literal) => {
             let absent = matches!(literal, Literal::Absent | Literal::Fill(_));
-            Some(Background { value: functions::constant(*literal, expr.dtype), absent })
+            Some(Background { value: literal.value(expr.dtype), absent })
         }
         ExprKind::Access(access) => {
             let tensor = &tensors[access.tensor];
@@ -405,7 +405,7 @@ fn absent_literal(tensors: &Arena<Tensor>, expr: &Expr) -> Option<Expr> {
 /// A function of two operands, of which one that is absent may leave the other as it is.
 fn simplified(function: BinaryFn, a: Expr, b: Expr, rebuild: impl FnOnce(ExprKind) -> Expr) -> Expr {
     let value = |expr: &Expr| match expr.kind {
-        ExprKind::Literal(literal) if expr.is_absent() => Some(functions::constant(literal, expr.dtype)),
+        ExprKind::Literal(literal) if expr.is_absent() => Some(literal.value(expr.dtype)),
         _ => None,
     };
     let (of_a, of_b) = (value(&a), value(&b));

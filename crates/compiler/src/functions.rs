@@ -9,7 +9,7 @@
 use lacunar_formats::{DType, External, Kind, Scalar};
 use lacunar_imp::{BinaryOp, Builder, CompareOp, Const, Expr as Code, ExprId, UnaryOp, arith};
 use lacunar_notation::operator::Bodies;
-use lacunar_notation::{BinaryFn, Expr, ExprKind, Literal, Monoid, Operator, UnaryFn};
+use lacunar_notation::{BinaryFn, Expr, ExprKind, Monoid, Operator, UnaryFn};
 
 /// A way to carry operations out: in code, or on constants.
 pub trait Arithmetic {
@@ -259,7 +259,7 @@ fn chosen<A: Arithmetic>(
 fn value_of<A: Arithmetic>(at: &mut A, body: &Expr, operands: &[A::Value]) -> A::Value {
     let zero = |at: &mut A| at.constant(Const::zero(body.dtype));
     match &body.kind {
-        ExprKind::Literal(literal) => at.constant(constant(*literal, body.dtype)),
+        ExprKind::Literal(literal) => at.constant(literal.value(body.dtype)),
         ExprKind::Access(access) => match operands.get(access.tensor.index()) {
             Some(operand) => *operand,
             None => zero(at),
@@ -314,20 +314,4 @@ fn heaviside<A: Arithmetic>(at: &mut A, x: A::Value, at_zero: A::Value) -> A::Va
     let from_zero = at.select(equal, at_zero, above);
     let below = at.compare(CompareOp::Lt, x, zero);
     at.select(below, zero, from_zero)
-}
-
-/// A literal as a constant of a type.
-pub fn constant(literal: Literal, ty: DType) -> Const {
-    match literal {
-        Literal::Absent => Const::zero(ty),
-        Literal::Fill(value) => value,
-        Literal::Bool(value) if ty.is_float() => Const::real(ty, f64::from(u8::from(value))),
-        Literal::Bool(value) => Const::int(ty, i64::from(value)),
-        Literal::Int(value) if ty.is_float() => Const::real(ty, value as f64),
-        Literal::Int(value) if ty == DType::Bool => Const::bool(value != 0),
-        Literal::Int(value) => Const::int(ty, value as i64),
-        Literal::Float(value) if ty.is_float() => Const::real(ty, value),
-        Literal::Float(value) if ty == DType::Bool => Const::bool(value != 0.0),
-        Literal::Float(value) => Const::int(ty, value as i64),
-    }
 }

@@ -135,7 +135,7 @@ pub(crate) fn is_annihilable(tensors: &Arena<Tensor>, operator: Operator, operan
 pub(crate) fn left_alone(operator: Operator, operands: &[Expr]) -> Option<&Expr> {
     let typed = operator.typed()?;
     let value = |expr: &Expr| match expr.kind {
-        ExprKind::Literal(literal) if expr.is_absent() => Some(crate::functions::constant(literal, expr.dtype)),
+        ExprKind::Literal(literal) if expr.is_absent() => Some(literal.value(expr.dtype)),
         _ => None,
     };
     let is_identity = |expr: &Expr| typed.identity.is_some() && value(expr) == typed.identity;

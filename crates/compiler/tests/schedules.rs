@@ -102,8 +102,7 @@ fn outcome(given: &[&str]) -> Result<String, Failed> {
         Ok(planned) => planned,
         Err(refusal) => return Ok(refused(&refusal, commands)),
     };
-    let printed: Vec<String> =
-        planned.schedule.commands.iter().map(|command| planned.kernel.command_text(command)).collect();
+    let printed = planned.commands();
     let again = scheduled(&program, &printed.join(", "))?;
     let again = again.map_err(|refusal| format!("{printed:?} is refused: {refusal:?}"))?;
     if again.kernel.to_string() != planned.kernel.to_string() {

@@ -586,7 +586,7 @@ pub(crate) fn commands(program: &Program, number: usize, plan: &Plan) -> Vec<Str
         1 => format!("{}: ", program.tensors[result].name),
         _ => format!("{}: ", number + 1),
     };
-    plan.schedule.commands.iter().map(|command| prefix.clone() + &plan.kernel.command_text(command)).collect()
+    plan.commands().into_iter().map(|command| prefix.clone() + &command).collect()
 }
 
 /// Index arrays: wide enough for the dimensions, as tensors of these sizes have them, and in results for as many values as the

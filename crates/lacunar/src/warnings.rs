@@ -90,7 +90,7 @@ fn never_holds(equation: &Equation, sizes: &[u64]) -> bool {
 /// True if an expression is absent wherever one of its operands is.
 fn is_factor(expr: &Expr, of: &Access) -> bool {
     match &expr.kind {
-        ExprKind::Access(access) => access == of,
+        ExprKind::Access(access) => access.is_same_element(of),
         ExprKind::Cast(a) | ExprKind::Reduce(_, _, a) | ExprKind::Unary(UnaryFn::Neg | UnaryFn::Prune, a) => {
             is_factor(a, of)
         }

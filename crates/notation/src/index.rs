@@ -186,6 +186,13 @@ pub struct Assignment {
     pub span: Span,
 }
 
+impl Access {
+    /// True if another access is of the same element, wherever in the text it stands.
+    pub fn is_same_element(&self, other: &Access) -> bool {
+        self.tensor == other.tensor && self.vars == other.vars
+    }
+}
+
 /// The treatment of the earlier value by an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AssignOp {
@@ -251,6 +258,31 @@ pub enum Literal {
     /// The value that an access reads where nothing is stored and the fill value is not 0, or a consequence of such values. Made by
     /// the compiler, never by a user.
     Fill(Scalar),
+}
+
+impl Literal {
+    /// The constant as a scalar of a type: integers wrap, real numbers lose their fraction in an integer type, and what is absent is zero.
+    ///
+    /// ```
+    /// use lacunar_formats::{DType, Scalar};
+    /// use lacunar_notation::Literal;
+    /// assert_eq!(Literal::Int(2).value(DType::F32), Scalar::real(DType::F32, 2.0));
+    /// assert_eq!(Literal::Absent.value(DType::I64), Scalar::int(DType::I64, 0));
+    /// ```
+    pub fn value(self, ty: DType) -> Scalar {
+        match self {
+            Literal::Absent => Scalar::zero(ty),
+            Literal::Fill(value) => value,
+            Literal::Bool(value) if ty.is_float() => Scalar::real(ty, f64::from(u8::from(value))),
+            Literal::Bool(value) => Scalar::int(ty, i64::from(value)),
+            Literal::Int(value) if ty.is_float() => Scalar::real(ty, value as f64),
+            Literal::Int(value) if ty == DType::Bool => Scalar::bool(value != 0),
+            Literal::Int(value) => Scalar::int(ty, value as i64),
+            Literal::Float(value) if ty.is_float() => Scalar::real(ty, value),
+            Literal::Float(value) if ty == DType::Bool => Scalar::bool(value != 0.0),
+            Literal::Float(value) => Scalar::int(ty, value as i64),
+        }
+    }
 }
 
 impl Tensor {

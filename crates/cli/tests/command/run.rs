@@ -279,6 +279,14 @@ fn operands_whose_rows_would_be_searched_for_are_read_by_rows() {
         assert!(!schedule.contains("by_order"), "{format}: {schedule}");
         folder.succeed(&format!("run {line} -f 'A:{format}' -s '{schedule}'"));
     }
+    // So it does with the operand that holds coordinates.
+    folder.write("p.tns", "1 2\n3 1\n4 2\n");
+    let line = "'y(i) = x(p(i))' -t p:i64 -f p:b -i p:p.tns -d p:5 -f x:sv -g x:rand -d x:4 --check --json";
+    let json: Value = serde_json::from_str(
+        &folder.succeed(&format!("run {line} -s 'precompute(f64([p_at == p(i)]) * x(p_at), i, i)'")),
+    )
+    .unwrap();
+    folder.succeed(&format!("run {line} -s '{}'", json["schedule"].as_str().unwrap()));
 }
 
 #[test]

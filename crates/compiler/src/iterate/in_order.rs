@@ -90,7 +90,7 @@ pub fn bounds_all(tensors: &Arena<Tensor>, expr: &Expr, by: &Access, vars: &[Var
 
 /// True if an expression has a value for one coordinate of a variable at most, where all other variables have theirs.
 pub fn is_tied(tensors: &Arena<Tensor>, expr: &Expr, var: VarId) -> bool {
-    let is_factor = |tie: &Access| without(tensors, expr, &|other: &Access| other == tie).is_absent();
+    let is_factor = |tie: &Access| without(tensors, expr, &|other: &Access| other.is_same_element(tie)).is_absent();
     let is_tie = |tie: &Access| tensors[tie.tensor].indicator.is_some() && tells(tensors, tie, var, &[]);
     expr.accesses().into_iter().any(|tie| is_tie(tie) && is_factor(tie))
 }

@@ -92,7 +92,7 @@ fn interval(tensors: &Arena<Tensor>, expr: &Expr, place: VarId) -> Option<(u64, 
         let equation = tensor.indicator.as_deref()?.equation()?;
         let sizes: Vec<u64> = tensor.dims.iter().copied().collect::<Option<_>>()?;
         let at = tie.vars.iter().position(|var| *var == place)?;
-        let is_factor = without(tensors, expr, &|other: &Access| other == tie).is_absent();
+        let is_factor = without(tensors, expr, &|other: &Access| other.is_same_element(tie)).is_absent();
         equation.solvable(at, &sizes).filter(|_| is_factor)
     });
     intervals.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)))

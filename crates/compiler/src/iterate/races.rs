@@ -164,7 +164,7 @@ fn conditions<'k>(
             let indicator = kernel.tensors[access.tensor].indicator.as_deref();
             let Some(indicator) = indicator.filter(|indicator| indicator.gather().is_none()) else { continue };
             let mut is_left = false;
-            if let Some(rest) = residual(&kernel.tensors, body, &|other: &Access| other == access) {
+            if let Some(rest) = residual(&kernel.tensors, body, &|other: &Access| other.is_same_element(access)) {
                 rest.visit_assigns(&mut |own| is_left |= own.lhs.tensor == tensor && own.lhs.vars == place);
             }
             let condition = (access.vars.clone(), indicator);
@@ -190,7 +190,7 @@ fn unique<'k, 's>(kernel: &'k Kernel, body: &'s Stmt) -> Option<(&'s Access, &'k
 /// True if an expression is 0 where an access has no element.
 fn is_factor(expr: &Expr, access: &Access) -> bool {
     match &expr.kind {
-        ExprKind::Access(own) => own == access,
+        ExprKind::Access(own) => own.is_same_element(access),
         ExprKind::Binary(BinaryFn::Mul, a, b) => is_factor(a, access) || is_factor(b, access),
         ExprKind::Binary(BinaryFn::Div, a, _) => is_factor(a, access),
         ExprKind::Unary(UnaryFn::Neg | UnaryFn::Conj, a) | ExprKind::Cast(a) => is_factor(a, access),

@@ -163,7 +163,7 @@ fn addend(cx: &mut Lowerer<'_>, assign: &Assign, scope: &Scope) -> Result<ExprId
 /// Evaluates an expression where `scope` holds.
 pub(super) fn expr(cx: &mut Lowerer<'_>, of: &Expr, scope: &Scope) -> Result<ExprId, Diagnostic> {
     match &of.kind {
-        ExprKind::Literal(literal) => Ok(cx.b.constant(functions::constant(*literal, value_type(of.dtype)))),
+        ExprKind::Literal(literal) => Ok(cx.b.constant(literal.value(value_type(of.dtype)))),
         ExprKind::Access(access) => read(cx, access, scope),
         // The value of a pattern at a place says whether there is something.
         ExprKind::Cast(a) if of.dtype == DType::Pattern => {

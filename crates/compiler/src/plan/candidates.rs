@@ -260,7 +260,7 @@ mod tests {
     use lacunar_notation::Program;
 
     use super::{Candidate, MOST, candidates};
-    use crate::plan::{Plan, Request, Search, plan};
+    use crate::plan::{Request, Search, plan};
 
     fn program(source: &str, tensors: &[(&str, Format, &[u64], u64)]) -> Program {
         let mut declarations = Declarations::new();
@@ -274,10 +274,6 @@ mod tests {
 
     fn of(program: &Program, request: &Request<'_>) -> Vec<Candidate> {
         candidates(program, &program.statements[0], request).unwrap()
-    }
-
-    fn commands(plan: &Plan) -> Vec<String> {
-        plan.schedule.commands.iter().map(|command| plan.kernel.command_text(command)).collect()
     }
 
     fn ideas(found: &[Candidate]) -> Vec<&str> {
@@ -315,7 +311,7 @@ mod tests {
                     let request = Request { search: candidate.search, schedule: Some(schedule), ..Request::default() };
                     plan(program, &program.statements[0], &request).unwrap()
                 };
-                let text = commands(&planned(&candidate.schedule)).join(", ");
+                let text = planned(&candidate.schedule).commands().join(", ");
                 let read = schedule::check(&text, program).unwrap();
                 let kernel = planned(&read[0]).kernel.to_string();
                 assert!(!kernels.contains(&kernel), "{candidate:?}\n{kernel}");

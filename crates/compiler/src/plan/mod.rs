@@ -54,9 +54,12 @@ pub use traffic::Memory;
 use lacunar_base::{Arena, Diagnostic};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::Kernel;
+use lacunar_notation::gather;
 use lacunar_notation::index::read_by;
 use lacunar_notation::schedule::{Command, CommandKind, Schedule};
-use lacunar_notation::{Access, Assignment, Expr, ExprKind, IndexVar, Program, Role, Tensor, TensorId, VarId};
+use lacunar_notation::{
+    Access, Assignment, Expr, ExprKind, IndexVar, Indicator, Program, Role, Tensor, TensorId, VarId,
+};
 
 use self::draft::draft;
 use crate::algebra::with_pruned_mask;
@@ -105,6 +108,21 @@ impl Plan {
             }
         }
         kernel.text(&source)
+    }
+
+    /// The commands of the schedule as text. A gather names the tensor of the program that holds its coordinates, as accesses name theirs,
+    /// whatever these were converted to.
+    pub fn commands(&self) -> Vec<String> {
+        let (tensors, vars) = (self.kernel.tensors.clone(), self.kernel.vars.clone());
+        let mut kernel = Kernel { tensors, vars, ..Kernel::default() };
+        for tensor in kernel.tensors.handles() {
+            let Some(Indicator::Gather(own)) = kernel.tensors[tensor].indicator.as_deref_mut() else { continue };
+            let made = self.conversions.iter().find(|made| own.source == gather::Source::Tensor(made.tensor));
+            if let Some(made) = made {
+                own.source = gather::Source::Tensor(made.source);
+            }
+        }
+        self.schedule.commands.iter().map(|command| kernel.command_text(command)).collect()
     }
 }
 

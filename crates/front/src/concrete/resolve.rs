@@ -4,7 +4,7 @@
 //! handles; a workspace whose kind no line says is `sorted` (or a variable), and it is left to the planner to choose.
 
 use lacunar_base::Span;
-use lacunar_formats::DType;
+use lacunar_formats::{DType, Scalar};
 use lacunar_notation::concrete::{Assign, Kernel, Stmt as Made};
 use lacunar_notation::index::values_name;
 use lacunar_notation::provenance::{Provenance, Relation as Known};
@@ -267,6 +267,8 @@ impl Resolver<'_> {
                     true => (statement.op, self.beside_index(typing.place(statement, tensor)?, &lhs, around)?),
                     false => typing.value(statement, tensor)?,
                 };
+                let identity = op.monoid().and_then(|monoid| monoid.identity(rhs.dtype));
+                let rhs = identity.filter(|identity| !identity.is_zero()).map_or(rhs.clone(), |own| chosen(rhs, own));
                 Made::Assign(Assign { lhs, op, rhs })
             }
             Stmt::Forall { var, body, .. } => {
@@ -415,4 +417,17 @@ fn first_assignment<'s>(stmt: &'s Stmt, name: &str) -> Option<(&'s [crate::einsu
         }
         Stmt::Sequence(stmts) => stmts.iter().find_map(|stmt| first_assignment(stmt, name)),
     }
+}
+
+/// The value of a reduction in which a choice of its identity is a choice of nothing, as of zero in a sum.
+fn chosen(expr: Expr, identity: Scalar) -> Expr {
+    let ExprKind::Select(operands) = expr.kind else { return expr };
+    let [condition, a, b] = *operands;
+    let or_nothing = |own: Expr| match own.kind {
+        ExprKind::Literal(literal) if literal.value(own.dtype).equals(identity) => {
+            Expr { span: own.span, ..Expr::fill(identity) }
+        }
+        _ => chosen(own, identity),
+    };
+    Expr { span: expr.span, ..Expr::select(condition, or_nothing(a), or_nothing(b)) }
 }

@@ -47,7 +47,7 @@ impl Runner<'_, '_> {
 
     fn value(&self, condition: &Condition, expr: &Expr) -> Result<Scalar, Error> {
         Ok(match &expr.kind {
-            ExprKind::Literal(literal) => functions::constant(*literal, expr.dtype),
+            ExprKind::Literal(literal) => literal.value(expr.dtype),
             ExprKind::Access(access) => match condition.operand(access.tensor) {
                 Some(Operand::Value(tensor)) => self.tensor(tensor)?.element(&[]),
                 Some(Operand::Count(tensor)) => {

@@ -89,7 +89,8 @@ fn copied_by(cx: &Lowerer<'_>, rows: VarId, stmt: &Stmt, result: &AccessKey) -> 
         _ => false,
     };
     let expected = if own == rows { vec![column] } else { vec![own, column] };
-    let is_needed = |access: &Access| without(tensors, &assign.rhs, &|other: &Access| other == access).is_absent();
+    let is_needed =
+        |access: &Access| without(tensors, &assign.rhs, &|other: &Access| other.is_same_element(access)).is_absent();
     let is_exact = is_shifted
         && loops == expected
         && own != column

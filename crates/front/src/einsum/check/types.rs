@@ -521,7 +521,10 @@ fn of_value(dtype: DType) -> DType {
 /// where a sum is rounded.
 fn convert(expr: Expr, dtype: DType) -> Expr {
     match expr.kind {
-        ExprKind::Cast(read) if is_access(&read) && read.dtype.arithmetic() == expr.dtype => read.cast(dtype),
+        // A value that is stored in a type is converted for arithmetic and back without a change.
+        ExprKind::Cast(read) if read.dtype.arithmetic() == expr.dtype && (is_access(&read) || read.dtype == dtype) => {
+            read.cast(dtype)
+        }
         kind => Expr { kind, ..expr }.cast(dtype),
     }
 }
