@@ -55,7 +55,10 @@ fn read_from_snapshot(rng: &mut Rng, lines: &mut Vec<String>) {
     let is_said = |line: &&String| line.contains(" input ") && !line.contains(" of ") && !line.contains(" structure ");
     let of_line = |line: &String| line.split_once(": ").map(|(name, _)| name.to_string());
     let is_source = |name: &String| lines.iter().any(|line| line.ends_with(&format!(" of {name}")));
-    let names: Vec<String> = lines.iter().filter(is_said).filter_map(of_line).filter(|name| !is_source(name)).collect();
+    // A number is read without indices.
+    let is_read = |name: &String| lines.iter().any(|line| !line.contains(": ") && line.contains(&format!("{name}(")));
+    let is_wanted = |name: &String| !is_source(name) && is_read(name);
+    let names: Vec<String> = lines.iter().filter(is_said).filter_map(of_line).filter(is_wanted).collect();
     let Some(name) = names.get(rng.usize(..names.len().max(1))) else { return };
     let access = format!("{name}(");
     let then = format!("{name}_then");

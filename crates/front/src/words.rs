@@ -1,4 +1,4 @@
-//! Words for messages: guesses at the user's meaning, and the names of things in lists.
+//! Words for messages: guesses at the user's meaning, and the names of things in lists; and the words that are names.
 
 pub(crate) use lacunar_base::words::{count, nearest};
 use lacunar_base::{Diagnostic, Span};
@@ -34,4 +34,10 @@ pub(crate) fn unknown_type(span: Span, word: &str) -> Diagnostic {
             names.chain(others),
             "use one of these; `double`, `int32_t` or `float64` mean them too",
         ))
+}
+
+/// True for a name of the language: an identifier of C.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use lacunar::{Backend, DynTensor, Error, Format, Kernel, Optimization, Options, Phase, Run, Search, Step};
+use lacunar::{Backend, Diagnostic, DynTensor, Error, Format, Kernel, Optimization, Options, Phase, Run, Search, Step};
 use lacunar_compiler::plan::Conversion;
 use lacunar_front::Declarations;
 use lacunar_machine::{Machine, Reach, model};
@@ -202,7 +202,7 @@ impl BackEnd {
         // As the command does, with the flags that the program was planned with.
         let options = self.options(instance, Phase::Fused, instance.declarations.clone(), true);
         match Kernel::compile(&text, &Options { schedule: String::new().into(), ..options }) {
-            Err(error) if is_unreadable(&error) => Ok(kernel),
+            Err(error) if is_unreadable(&error) || is_untold(&error, !instance.setup.schedule.is_empty()) => Ok(kernel),
             read => read,
         }
     }
@@ -327,14 +327,17 @@ impl BackEnd {
 }
 
 /// True for loops whose text is not read: it does not tell the variables that loops through stored dimensions recover, no number in it
-/// is complex, and no variable is made by two relations, as one is whose loop a producer and its consumer share.
+/// is complex, no variable is made by two relations, as one is whose loop a producer and its consumer share, and some tensor is assigned to.
 pub fn has_no_text(kernel: &Loops) -> bool {
     let is_apart = |tensor: &Tensor| tensor.view.is_some() || (tensor.dtype.is_complex() && !tensor.fill().is_zero());
     let mut made: Vec<_> = kernel.provenance.relations.iter().flat_map(Relation::children).collect();
     let count = made.len();
     made.sort_unstable_by_key(|var| var.index());
     made.dedup();
-    made.len() < count
+    let mut is_empty = true;
+    kernel.stmt.visit_assigns(&mut |_| is_empty = false);
+    is_empty
+        || made.len() < count
         || !kernel.stored.recovered.is_empty()
         || kernel.tensors.iter().any(|(_, tensor)| is_apart(tensor))
 }
@@ -344,6 +347,13 @@ pub fn has_no_text(kernel: &Loops) -> bool {
 pub fn is_unreadable(error: &Error) -> bool {
     matches!(error, Error::Program { diagnostics, .. }
         if diagnostics.iter().all(|found| ["E1206", "E1207", "E1415"].contains(&found.code)))
+}
+
+/// True if a text does not tell what a declaration is about: an operand that takes no part in the loops, or one from whose structure that
+/// of the result follows, where loops are `changed` by a schedule, operands are converted, or other statements make them.
+pub fn is_untold(error: &Error, changed: bool) -> bool {
+    let is_untold = |found: &Diagnostic| found.code == "E0208" || (changed && found.code == "E1310");
+    matches!(error, Error::Program { diagnostics, .. } if diagnostics.iter().all(is_untold))
 }
 
 /// The storage of a kernel's inputs and results: formats, and conversions.

@@ -19,6 +19,8 @@ pub struct Nest {
     pub(crate) is_inserted: bool,
     /// All variables, each with the place where it first occurs. A variable's place in the map is its handle's index.
     pub(crate) vars: IndexMap<String, Span>,
+    /// The first name of each variable that relations make: a producer has other names for the variables of its consumer.
+    pub(crate) firsts: IndexMap<String, String>,
     /// The derivations of variables from each other. Accesses of `pos` name the tensor by the number of its relation.
     pub(crate) provenance: Provenance,
     /// The tensors that are filled and read inside, in the order of their first assignments.
@@ -75,6 +77,11 @@ impl Nest {
     /// The handle of a variable.
     pub(crate) fn var(&self, name: &str) -> Option<VarId> {
         self.vars.get_index_of(name).map(VarId::from_index)
+    }
+
+    /// The first name of a variable.
+    pub(crate) fn first<'n>(&'n self, name: &'n str) -> &'n str {
+        self.firsts.get(name).map_or(name, String::as_str)
     }
 
     /// The name of a variable.

@@ -21,6 +21,7 @@ use super::terms::visit;
 use crate::einsum::{Action, Ast, Declarations};
 use crate::options;
 use crate::structure::{self, StructureSpec};
+use crate::words::is_name;
 
 /// The declarations of a line for a tensor.
 #[derive(Clone, Debug)]
@@ -186,10 +187,9 @@ pub(crate) fn update(ast: &mut Ast, mut lines: Vec<Line>) {
 /// Reads a line that begins at a place of the text; `None` if it is not one for a tensor.
 fn read(text: &str, start: usize) -> Option<Result<Line, Mistake>> {
     let (name, rest) = text.split_once(':')?;
-    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.is_empty();
     let mut words = rest.split_whitespace();
     let first = words.next()?;
-    if !is_name {
+    if !is_name(name) {
         return None;
     }
     let span = Span::new(start, start + text.len());

@@ -434,7 +434,12 @@ impl Evaluation<'_> {
         let mut names = IndexMap::new();
         for (filled, var) in value.indices.iter().zip(vars) {
             let (filled, read) = (index_name(filled).to_string(), self.shown(var));
-            if filled != read && self.is_part(&filled) != self.is_part(&read) {
+            // Parts of one variable are taken from it in one way.
+            let is_same = match (self.is_part(&filled), self.is_part(&read)) {
+                (true, true) => self.nest.first(&filled) == self.nest.first(&read),
+                (filled, read) => filled == read,
+            };
+            if !is_same {
                 return Err(Mistake::OtherParts { span: expr.span, name: name.to_string() });
             }
             names.insert(filled, read);

@@ -78,13 +78,14 @@ fn nest(reader: &mut Reader<'_, '_>, column: usize) -> Result<Nest, Error> {
     };
     relations.extend(reader.lines_of_relations()?);
     let body = targets::expand(reader.parser, body)?;
-    let (vars, provenance) = vars::number(&body, &relations)?;
+    let vars::Numbered { vars, firsts, provenance } = vars::number(&body, &relations)?;
     let brackets = reader.parser.brackets.found.clone();
     Ok(Nest {
         body,
         relations,
         is_inserted,
         vars,
+        firsts,
         provenance,
         workspaces: Vec::new(),
         brackets,

@@ -12,11 +12,20 @@ use super::ast::{Relation, RelationKind, Stmt};
 use super::error::Mistake;
 use crate::einsum::{ExprKind, Name};
 
+/// The variables of a statement.
+pub(super) struct Numbered {
+    /// Their names, by numbers.
+    pub vars: IndexMap<String, Span>,
+    /// The first names of those that relations make.
+    pub firsts: IndexMap<String, String>,
+    pub provenance: Provenance,
+}
+
 /// Numbers the variables of loops, indices and relations.
 ///
 /// # Errors
 /// A variable that is made twice, but of another name of what it is made of, or after another was made of it.
-pub(super) fn number(body: &Stmt, relations: &[Relation]) -> Result<(IndexMap<String, Span>, Provenance), Mistake> {
+pub(super) fn number(body: &Stmt, relations: &[Relation]) -> Result<Numbered, Mistake> {
     let mut vars = IndexMap::new();
     collect(body, &mut vars);
     for name in relations.iter().flat_map(|relation| relation.parents.iter().chain(&relation.children)) {
@@ -53,7 +62,7 @@ pub(super) fn number(body: &Stmt, relations: &[Relation]) -> Result<(IndexMap<St
         before.push(made);
         provenance.relations.push(numbered(place, relation, &vars));
     }
-    Ok((vars, provenance))
+    Ok(Numbered { vars, firsts, provenance })
 }
 
 /// A relation, and the first names of the variables that it makes variables of: a producer has other names for the variables of its

@@ -153,8 +153,7 @@ fn split<'a>(text: &'a str, separators: &[char], example: &'static str) -> Resul
     };
     let name = Part::new(&text[..place], 0);
     let start = place + separator.len_utf8();
-    let first_fits = name.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if !first_fits || !name.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+    if !words::is_name(name.text) {
         let (span, text) = (name.span(), name.text.to_string());
         return Err(Error::Name { span, text, example }.into_diagnostic());
     }

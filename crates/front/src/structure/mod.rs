@@ -68,7 +68,7 @@ fn read(text: &str) -> Result<(String, StructureSpec), Error> {
         let text = text[name.len() + text.find(&name).unwrap_or(0)..].trim().to_string();
         return Ok((name, StructureSpec { kind: Kind::Rule(Box::new(structure)), span: value.span(), text }));
     }
-    if !is_name(head.text) {
+    if !crate::words::is_name(head.text) {
         return Err(Error::Form { span: head.span() });
     }
     let (name, arguments) = call(value)?;
@@ -167,11 +167,6 @@ fn call(value: Part<'_>) -> Result<(Part<'_>, Vec<i64>), Error> {
         arguments.push(number);
     }
     Ok((name, arguments))
-}
-
-fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// A part of the text, without blanks around it, and its first byte.

@@ -10,7 +10,8 @@ use lacunar_sets::{Affine, Formula, Piece, Set, Space};
 
 use super::error::Error;
 use super::relation::{self, Relation};
-use super::{Part, is_name, orbits};
+use super::{Part, orbits};
+use crate::words::is_name;
 
 /// Rules with more dimensions and parameters are refused: bounds the time of all questions about them.
 const MOST_NAMES: usize = 24;

@@ -522,7 +522,10 @@ fn of_value(dtype: DType) -> DType {
 fn convert(expr: Expr, dtype: DType) -> Expr {
     match expr.kind {
         // A value that is stored in a type is converted for arithmetic and back without a change.
-        ExprKind::Cast(read) if read.dtype.arithmetic() == expr.dtype && (is_access(&read) || read.dtype == dtype) => {
+        ExprKind::Cast(read)
+            if read.dtype.arithmetic() == expr.dtype
+                && (is_access(&read) || (read.dtype == dtype && dtype.is_float())) =>
+        {
             read.cast(dtype)
         }
         kind => Expr { kind, ..expr }.cast(dtype),
