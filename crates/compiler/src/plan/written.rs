@@ -16,7 +16,7 @@ use lacunar_base::{Category, Diagnostic, Span};
 use lacunar_formats::Format;
 use lacunar_notation::concrete::{Assign, Kernel, Stmt, verify};
 use lacunar_notation::provenance::{Relation, Tag};
-use lacunar_notation::schedule::{Assembly, Command, CommandKind, Name, Schedule};
+use lacunar_notation::schedule::{Assembly, Command, CommandKind, Name, Race, Schedule};
 use lacunar_notation::{
     Access, AssignOp, Assignment, Expr, ExprKind, Program, Role, Tensor, TensorId, VarId, WorkspaceKind,
 };
@@ -90,7 +90,11 @@ impl Written {
         lists::arrange(&mut self.kernel);
         self.convert_operands()?;
         let convert_result = self.assemble_result(request)?.or(without_map);
+        // Indivisible additions that a line asks for go to the result itself.
+        let is_atomic = |(_, tag): &&(VarId, Tag)| matches!(tag, Tag::Parallel(_, Race::Atomics));
+        self.kernel.provenance.tags = tags.iter().filter(is_atomic).copied().collect();
         self.finish()?;
+        self.kernel.provenance.tags.clear();
         workspaces::choose(&mut self.kernel, &mut self.notes);
         for (var, tag) in tags {
             self.kernel = apply(&self.kernel, &command(&self.kernel, var, tag))?.0;
