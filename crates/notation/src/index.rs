@@ -188,6 +188,17 @@ pub struct Assignment {
 
 impl Access {
     /// True if another access is of the same element, wherever in the text it stands.
+    ///
+    /// ```
+    /// use lacunar_base::Span;
+    /// use lacunar_notation::{Access, TensorId, VarId};
+    /// let at = |place| Access {
+    ///     tensor: TensorId::from_index(0),
+    ///     vars: vec![VarId::from_index(0)],
+    ///     span: Span::new(place, place + 4),
+    /// };
+    /// assert!(at(7).is_same_element(&at(14)) && at(7) != at(14));
+    /// ```
     pub fn is_same_element(&self, other: &Access) -> bool {
         self.tensor == other.tensor && self.vars == other.vars
     }

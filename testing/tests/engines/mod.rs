@@ -327,17 +327,14 @@ impl BackEnd {
 }
 
 /// True for loops whose text is not read: it does not tell the variables that loops through stored dimensions recover, no number in it
-/// is complex, no variable is made by two relations, as one is whose loop a producer and its consumer share, and some tensor is assigned to.
+/// is complex, and no variable is made by two relations, as one is whose loop a producer and its consumer share.
 pub fn has_no_text(kernel: &Loops) -> bool {
     let is_apart = |tensor: &Tensor| tensor.view.is_some() || (tensor.dtype.is_complex() && !tensor.fill().is_zero());
     let mut made: Vec<_> = kernel.provenance.relations.iter().flat_map(Relation::children).collect();
     let count = made.len();
     made.sort_unstable_by_key(|var| var.index());
     made.dedup();
-    let mut is_empty = true;
-    kernel.stmt.visit_assigns(&mut |_| is_empty = false);
-    is_empty
-        || made.len() < count
+    made.len() < count
         || !kernel.stored.recovered.is_empty()
         || kernel.tensors.iter().any(|(_, tensor)| is_apart(tensor))
 }

@@ -268,7 +268,10 @@ impl Resolver<'_> {
                     false => typing.value(statement, tensor)?,
                 };
                 let identity = op.monoid().and_then(|monoid| monoid.identity(rhs.dtype));
-                let rhs = identity.filter(|identity| !identity.is_zero()).map_or(rhs.clone(), |own| chosen(rhs, own));
+                let rhs = match identity {
+                    Some(identity) if !identity.is_zero() => chosen(rhs, identity),
+                    _ => rhs,
+                };
                 Made::Assign(Assign { lhs, op, rhs })
             }
             Stmt::Forall { var, body, .. } => {

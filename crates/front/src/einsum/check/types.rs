@@ -152,7 +152,16 @@ impl<'a> Typer<'a> {
             DType::Pattern => self.settle_alone(value)?,
             _ => self.taken_by(tensor, value, (expr, AssignOp::Set), None)?,
         };
-        Some(own.cast(tensor.1.arithmetic()))
+        // What the text rounds to the tensor's type is not rounded once more.
+        let arithmetic = tensor.1.arithmetic();
+        let rounded = match &own.kind {
+            ExprKind::Cast(wide) if wide.dtype == arithmetic => match &wide.kind {
+                ExprKind::Cast(stored) if stored.dtype == own.dtype => Some((**wide).clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        Some(rounded.unwrap_or_else(|| own.cast(arithmetic)))
     }
 
     /// A value in the type of the tensor that takes it; the number that decided this type, and its place, are told in a mistake.
@@ -521,13 +530,7 @@ fn of_value(dtype: DType) -> DType {
 /// where a sum is rounded.
 fn convert(expr: Expr, dtype: DType) -> Expr {
     match expr.kind {
-        // A value that is stored in a type is converted for arithmetic and back without a change.
-        ExprKind::Cast(read)
-            if read.dtype.arithmetic() == expr.dtype
-                && (is_access(&read) || (read.dtype == dtype && dtype.is_float())) =>
-        {
-            read.cast(dtype)
-        }
+        ExprKind::Cast(read) if is_access(&read) && read.dtype.arithmetic() == expr.dtype => read.cast(dtype),
         kind => Expr { kind, ..expr }.cast(dtype),
     }
 }
