@@ -74,11 +74,35 @@ pub(in crate::lower) enum Workspace {
     Sorted(Sorted),
 }
 
-/// True if workspaces with arrays are filled inside the loop over `shared`, which threads share.
+/// The most elements of an array that each chunk makes anew: it is in registers, or on the stack.
+const SMALL: u64 = 1 << 9;
+
+/// True if workspaces with arrays, but for small ones, are filled inside the loop over `shared`, which threads share.
 pub(in crate::lower) fn has_arrays(cx: &Lowerer<'_>, shared: VarId) -> bool {
-    filled_in_shared(cx, &cx.kernel.stmt).into_iter().any(|(var, tensor)| {
-        var == shared && !matches!(cx.kernel.tensors[tensor].role, Role::Workspace(WorkspaceKind::Scalar))
-    })
+    let filled = filled_in_shared(cx, &cx.kernel.stmt).into_iter();
+    filled.filter(|(var, _)| *var == shared).any(|(_, tensor)| !is_small(cx, tensor))
+}
+
+fn is_small(cx: &Lowerer<'_>, tensor: TensorId) -> bool {
+    let kind = cx.kernel.tensors[tensor].role;
+    let mut vars = Vec::new();
+    cx.kernel.stmt.visit_assigns(&mut |assign| {
+        if assign.lhs.tensor == tensor {
+            vars.clone_from(&assign.lhs.vars);
+        }
+    });
+    let len = |var: VarId| {
+        let size = cx.size(var);
+        cx.b.as_const(size).map(|size| size.bits)
+    };
+    match kind {
+        Role::Workspace(WorkspaceKind::Scalar) => true,
+        Role::Workspace(WorkspaceKind::Dense) => {
+            let len = vars.into_iter().try_fold(1u64, |all, var| all.checked_mul(len(var)?));
+            len.is_some_and(|len| len <= SMALL)
+        }
+        _ => false,
+    }
 }
 
 /// Gives workspaces with arrays their memory: those that are filled inside the loop over `shared`, which threads share, once

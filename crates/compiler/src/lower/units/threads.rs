@@ -7,8 +7,9 @@
 //! }
 //! ```
 //!
-//! Workspaces with arrays that live inside the loop belong to threads, not to chunks: their contents are taken back behind each
-//! of their uses, so that the next chunk finds them as the first one did.
+//! The pool gives each thread the same chunks first at every run, so that it finds their operands in its cache. Workspaces with arrays
+//! that live inside the loop, but for small ones, belong to threads, not to chunks: their contents are taken back behind each of their uses,
+//! so that the next chunk finds them as the first one did.
 //!
 //! ```text
 //! for worker in 0 .. min(threads, chunks) parallel {
@@ -331,8 +332,8 @@ pub(in crate::lower) fn compute_in_pieces(
     })
 }
 
-/// `for c in 0 .. chunks parallel`, with the values of the variable that chunk `c` has. If the loop fills workspaces with arrays, threads take
-/// chunks one after the other and keep these.
+/// `for c in 0 .. chunks parallel`, with the values of the variable that chunk `c` has. If the loop fills workspaces with arrays that are not
+/// small, threads take chunks one after the other and keep these.
 fn in_chunks<T>(
     cx: &mut Lowerer<'_>,
     var: VarId,
