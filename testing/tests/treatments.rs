@@ -210,7 +210,7 @@ fn concrete(instance: &Instance, suite: &Suite) -> Result<(), String> {
         let options = Options { backend: Backend::Interpreter, strict: instance.setup.strict, ..Options::new() };
         let search = if instance.setup.plain { Search::Plain } else { Search::Cost };
         let options = Options { grain: Some(1), tuned: false, search, ..options };
-        // What a schedule, a conversion or other statements make of a statement, its text alone does not tell.
+        // The text of one statement does not tell the effect of a schedule, of a conversion, or of other statements.
         let changed = !(commands.is_empty() && step.plan().conversions.is_empty() && first.steps().len() == 1);
         planned(instance, step, (&options, changed))?;
         let again = Kernel::compile(&printed, &options.emit("imp"));

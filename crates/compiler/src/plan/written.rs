@@ -90,7 +90,7 @@ impl Written {
         lists::arrange(&mut self.kernel);
         self.convert_operands()?;
         let convert_result = self.assemble_result(request)?.or(without_map);
-        // Indivisible additions that a line asks for go to the result itself.
+        // A loop with the tag `atomics` adds to the result itself, not to a variable of each thread.
         let is_atomic = |(_, tag): &&(VarId, Tag)| matches!(tag, Tag::Parallel(_, Race::Atomics));
         self.kernel.provenance.tags = tags.iter().filter(is_atomic).copied().collect();
         self.finish()?;

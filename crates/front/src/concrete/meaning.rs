@@ -434,7 +434,7 @@ impl Evaluation<'_> {
         let mut names = IndexMap::new();
         for (filled, var) in value.indices.iter().zip(vars) {
             let (filled, read) = (index_name(filled).to_string(), self.shown(var));
-            // Parts of one variable are taken from it in one way.
+            // Two parts stand for each other only if one relation makes both, of a variable and of its other name.
             let is_same = match (self.is_part(&filled), self.is_part(&read)) {
                 (true, true) => self.nest.first(&filled) == self.nest.first(&read),
                 (filled, read) => filled == read,

@@ -422,7 +422,7 @@ fn first_assignment<'s>(stmt: &'s Stmt, name: &str) -> Option<(&'s [crate::einsu
     }
 }
 
-/// The value of a reduction in which a choice of its identity is a choice of nothing, as of zero in a sum.
+/// The value that a reduction combines. A `select` that yields the identity of the reduction contributes nothing there, as zero in a sum.
 fn chosen(expr: Expr, identity: Scalar) -> Expr {
     let ExprKind::Select(operands) = expr.kind else { return expr };
     let [condition, a, b] = *operands;

@@ -152,7 +152,7 @@ impl<'a> Typer<'a> {
             DType::Pattern => self.settle_alone(value)?,
             _ => self.taken_by(tensor, value, (expr, AssignOp::Set), None)?,
         };
-        // What the text rounds to the tensor's type is not rounded once more.
+        // The text may round the value to the tensor's type itself: a second rounding would change nothing.
         let arithmetic = tensor.1.arithmetic();
         let rounded = match &own.kind {
             ExprKind::Cast(wide) if wide.dtype == arithmetic => match &wide.kind {
